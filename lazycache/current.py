@@ -1,0 +1,108 @@
+"""The frame of the pure call that is running, and the default cache.
+
+Lower rooms reach the active evaluator through this module, so that none of
+them imports an upper one. Everything here is a context variable, except the
+provider of the default cache, which `lazycache.caching` registers.
+
+Threads that a body starts have a context of their own; `in_context` carries
+the present one into a thread.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from lazycache_storage.record import FileState
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Evaluator(Protocol):
+    """Whatever turns the nodes of a nested call into values."""
+
+    def evaluate(self, expression: Any) -> Any:
+        """Return the value of a node, or of a nest that holds nodes."""
+
+
+class Frame:
+    """One pure call that is running.
+
+    Attributes
+    ----------
+    evaluator : Evaluator
+        What nested pure calls are evaluated with.
+    key : bytes or None
+        The call key, if one was taken.
+    name : str
+        The function, for messages.
+    parent : Frame or None
+        The call that this one is nested in.
+    files : list of FileState
+        What the nested calls read, which the outer record must also watch.
+    """
+
+    __slots__ = ("evaluator", "files", "key", "name", "parent")
+
+    def __init__(self, evaluator: Evaluator, key: bytes | None, name: str, parent: Frame | None) -> None:
+        self.evaluator = evaluator
+        self.key = key
+        self.name = name
+        self.parent = parent
+        self.files: list[FileState] = []
+
+
+_frame: ContextVar[Frame | None] = ContextVar("lazycache_frame", default=None)
+_default_cache: list[Callable[[], Any]] = []
+
+
+def frame() -> Frame | None:
+    """Return the innermost pure call that is running in this context."""
+    return _frame.get()
+
+
+def enter(evaluator: Evaluator, key: bytes | None, name: str) -> Token[Frame | None]:
+    """Make a frame the innermost one; give the token back to `leave`."""
+    return _frame.set(Frame(evaluator, key, name, _frame.get()))
+
+
+def leave(token: Token[Frame | None]) -> None:
+    """Return to the frame before `enter`."""
+    _frame.reset(token)
+
+
+def in_context(function: Callable[P, T]) -> Callable[P, T]:
+    """Return `function` bound to the present context, for use in a thread.
+
+    Inside a pure body, nested pure calls give values. A thread that the body
+    starts does not know of that, unless its target is wrapped here. What is
+    returned may run in any number of threads at once.
+
+    Examples
+    --------
+    >>> from threading import Thread
+    >>> from lazycache import in_context
+    >>> thread = Thread(target=in_context(print), args=("in the context of the caller",))
+    >>> thread.start(); thread.join()
+    in the context of the caller
+    """
+    context = contextvars.copy_context()
+
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        return context.copy().run(function, *args, **kwargs)
+
+    return run
+
+
+def register_default_cache(provider: Callable[[], Any]) -> None:
+    """Say how the default cache is found; called once, by `lazycache.caching`."""
+    _default_cache[:] = [provider]
+
+
+def default_cache() -> Any:
+    """Return the cache that `lazycache.cache` uses in this context."""
+    return _default_cache[0]()

@@ -1,0 +1,174 @@
+"""Every exception and warning of lazycache; the engine's are re-exported.
+
+::
+
+    LazyCacheError                  (the root, from the engine)
+    ├── UnhashableError             (also TypeError)
+    ├── NotComputedError            (also TypeError)
+    ├── MisplacedNodeError          (also TypeError)
+    ├── UnboundVariableError        (also TypeError)
+    ├── PurityError                 (also TypeError)
+    │   └── FingerprintError
+    ├── InputChangedError           (also RuntimeError)
+    ├── CycleError                  (also RecursionError)
+    ├── StoreError … NotStorableError   (see lazycache_storage.errors)
+
+    LazyCacheWarning                (UserWarning)
+    ├── CacheFaultWarning
+    ├── NotStoredWarning
+    └── IdentityWarning
+"""
+
+from lazycache_storage.errors import (
+    CorruptEntryError,
+    LazyCacheError,
+    LockTimeoutError,
+    NotStorableError,
+    ReadOnlyStoreError,
+    StoreError,
+    UnknownFormatError,
+    UntrustedPickleError,
+)
+
+__all__ = [
+    "CacheFaultWarning",
+    "CorruptEntryError",
+    "CycleError",
+    "FingerprintError",
+    "IdentityWarning",
+    "InputChangedError",
+    "LazyCacheError",
+    "LazyCacheWarning",
+    "LockTimeoutError",
+    "MisplacedNodeError",
+    "NotComputedError",
+    "NotStorableError",
+    "NotStoredWarning",
+    "PurityError",
+    "ReadOnlyStoreError",
+    "StoreError",
+    "UnboundVariableError",
+    "UnhashableError",
+    "UnknownFormatError",
+    "UntrustedPickleError",
+]
+
+
+class UnhashableError(LazyCacheError, TypeError):
+    """A value has no digest that would be the same tomorrow.
+
+    Attributes
+    ----------
+    path : str
+        Where in the value the offender sits, e.g. ``args[0].cfg['log']``.
+    type_name : str
+        Its type.
+    advice : str
+        What to do instead.
+    """
+
+    template = "{path} is a {type_name}, which has no stable digest: {advice}"
+
+
+class NotComputedError(LazyCacheError, TypeError):
+    """Something needs the value of an expression that has not been computed.
+
+    Attributes
+    ----------
+    operation : str
+        What was tried, e.g. ``bool()``.
+    """
+
+    template = "{operation} needs a value, and this is a lazy expression: use compute(e) or cache(e) first"
+
+
+class MisplacedNodeError(LazyCacheError, TypeError):
+    """An expression sits where it cannot be found when the call is evaluated.
+
+    Attributes
+    ----------
+    path : str
+        Where, e.g. ``args[0]``.
+    container : str
+        The type that holds it.
+    """
+
+    template = (
+        "{path} is a {container} that holds a lazy expression; expressions are found in tuples, lists, dict values "
+        "and slices: put it in one of these, or compute it first"
+    )
+
+
+class UnboundVariableError(LazyCacheError, TypeError):
+    """An expression has a Variable without data, so it cannot be evaluated.
+
+    Attributes
+    ----------
+    variable : str
+    """
+
+    template = "{variable} has no data: give it some through get_function([variable])(data)"
+
+
+class PurityError(LazyCacheError, TypeError):
+    """A function cannot be made pure in the way that was asked.
+
+    Attributes
+    ----------
+    function : str
+    reason : str
+    """
+
+    template = "@pure on {function}: {reason}"
+
+
+class FingerprintError(PurityError):
+    """The code of a function cannot be told apart from other code.
+
+    Attributes
+    ----------
+    function : str
+    reason : str
+    """
+
+    template = "the code of {function} has no fingerprint: {reason}"
+
+
+class InputChangedError(LazyCacheError, RuntimeError):
+    """A file changed after the expression was built; nothing was stored.
+
+    Attributes
+    ----------
+    path : str
+    function : str
+    """
+
+    template = "{path}, read by {function}, changed after the expression was built: build the expression again"
+
+
+class CycleError(LazyCacheError, RecursionError):
+    """A pure function asked for the result that it is computing.
+
+    Attributes
+    ----------
+    cycle : tuple of str
+        The calls, from the first to its repetition.
+    """
+
+    template = "a pure call waits for its own result: {chain}"
+
+
+class LazyCacheWarning(UserWarning):
+    """Root of every warning that lazycache gives."""
+
+
+class CacheFaultWarning(LazyCacheWarning):
+    """The cache failed in some way; the result was computed without it."""
+
+
+class NotStoredWarning(LazyCacheWarning):
+    """A result was returned but could not be kept."""
+
+
+class IdentityWarning(LazyCacheWarning):
+    """Two functions claim one name and version, or a text is not the code that runs."""

@@ -1,0 +1,122 @@
+"""Every error of the engine, under the one root of lazycache.
+
+::
+
+    LazyCacheError
+    ├── StoreError
+    │   ├── CorruptEntryError
+    │   ├── UnknownFormatError
+    │   ├── ReadOnlyStoreError
+    │   ├── UntrustedPickleError
+    │   └── LockTimeoutError        (also TimeoutError)
+    └── NotStorableError            (also TypeError)
+
+Each error keeps its data as attributes and survives a pickle round trip.
+"""
+
+from typing import Any
+
+
+class LazyCacheError(Exception):
+    """Root of every exception that lazycache raises on its own account.
+
+    Subclasses set ``template``, which is formatted with the keyword arguments
+    of the constructor; each of these also becomes an attribute.
+    """
+
+    template = "{message}"
+
+    def __init__(self, **data: Any) -> None:
+        self.__dict__.update(data)
+        super().__init__(self.template.format(**data))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild_error, (type(self), dict(self.__dict__))
+
+
+def _rebuild_error(error_type: type[LazyCacheError], data: dict[str, Any]) -> LazyCacheError:
+    notes = data.pop("__notes__", ())
+    error = error_type(**data)
+    for note in notes:
+        error.add_note(note)
+    return error
+
+
+class StoreError(LazyCacheError):
+    """Something is wrong with the store or with one of its entries."""
+
+
+class CorruptEntryError(StoreError):
+    """An entry cannot be what was written: missing, truncated or changed.
+
+    Attributes
+    ----------
+    path : str
+        The file or index row at fault.
+    reason : str
+        What was expected and what was found.
+    """
+
+    template = "the stored entry {path} is damaged: {reason}; it counts as a miss (mend with `lazycache verify --repair`)"
+
+
+class UnknownFormatError(StoreError):
+    """A store, record or object of a format that this version does not read.
+
+    Attributes
+    ----------
+    path : str
+    found, supported : int or str
+    """
+
+    template = "{path} has format {found}, this lazycache reads {supported}; use another folder, or the version that wrote it"
+
+
+class ReadOnlyStoreError(StoreError):
+    """A write was asked of a store that may only be read.
+
+    Attributes
+    ----------
+    path : str
+    """
+
+    template = "the store {path} may not be written; use another folder (LAZYCACHE_DIR), or change its permissions"
+
+
+class UntrustedPickleError(StoreError):
+    """A result is a pickle, and the store may not be trusted with code.
+
+    Attributes
+    ----------
+    path : str
+    reason : str
+    """
+
+    template = "a pickled result in {path} was not loaded: {reason}"
+
+
+class LockTimeoutError(StoreError, TimeoutError):
+    """Another process kept the lock of a key for longer than allowed.
+
+    Attributes
+    ----------
+    path : str
+    holder : str
+        Who holds it, as written in the lock file.
+    seconds : float
+        How long was waited.
+    """
+
+    template = "waited {seconds:.1f} s for {path}, held by {holder}"
+
+
+class NotStorableError(LazyCacheError, TypeError):
+    """A result cannot be written in any form that could be read back.
+
+    Attributes
+    ----------
+    type_name : str
+    reason : str
+    """
+
+    template = "a result of type {type_name} cannot be stored: {reason}"

@@ -1,0 +1,64 @@
+"""Every name on disk, made and parsed; no input or output happens here.
+
+::
+
+    <store>/
+        CACHEDIR.TAG   format.json
+        index/                      the diskcache
+        objects/ab/abcd….zarr/      an array
+        objects/ab/abcd….blob       bytes
+        locks/abcd….lock            held while a key is being computed
+        tmp/                        what is being written
+        trash/                      what is being removed
+"""
+
+import os
+from typing import Literal
+
+from lazycache_storage.digest import Digest
+
+STORE_FORMAT = 1
+"""Version of the layout; a store of another version is neither read nor written."""
+
+ObjectKind = Literal["zarr", "blob"]
+
+FORMAT_FILE = "format.json"
+CACHEDIR_TAG_FILE = "CACHEDIR.TAG"
+INDEX_FOLDER = "index"
+OBJECTS_FOLDER = "objects"
+LOCKS_FOLDER = "locks"
+TMP_FOLDER = "tmp"
+TRASH_FOLDER = "trash"
+
+CACHEDIR_TAG_TEXT = (
+    "Signature: 8a477f597d28d172789f06886806bc55\n"
+    "# This folder is a cache made by lazycache. Backup programs may leave it out.\n"
+    "# See https://bford.info/cachedir/ for the convention.\n"
+)
+
+
+def object_path(store: str, name: Digest, kind: ObjectKind) -> str:
+    """Return the path of an object, which need not exist."""
+    text = name.hex()
+    return f"{store}/{OBJECTS_FOLDER}/{text[:2]}/{text}.{kind}"
+
+
+def parse_object_path(path: str) -> tuple[Digest, ObjectKind] | None:
+    """Return name and kind of an object from its path, or None if it is not one."""
+    text, _, kind = os.path.basename(path).partition(".")
+    if kind not in ("zarr", "blob") or len(text) != 64:
+        return None
+    try:
+        return Digest.fromhex(text), kind  # type: ignore[return-value]
+    except ValueError:
+        return None
+
+
+def lock_path(store: str, key: Digest) -> str:
+    """Return the path of the lock file of a key."""
+    return f"{store}/{LOCKS_FOLDER}/{key.hex()}.lock"
+
+
+def folder(store: str, name: str) -> str:
+    """Return the path of one of the folders of a store."""
+    return f"{store}/{name}"
