@@ -65,6 +65,9 @@ class FileState(msgspec.Struct, frozen=True, array_like=True):
     young : bool
         Whether the file was so new that a rewrite could keep its date, so that
         the next look-up must compare the content once.
+    in_key : bool
+        Whether size and date are part of the key already, as those of an
+        argument with a file hasher are; then only a young file is compared.
     """
 
     path: str
@@ -75,6 +78,7 @@ class FileState(msgspec.Struct, frozen=True, array_like=True):
     ctime_ns: int = 0
     content: bytes = b""
     young: bool = False
+    in_key: bool = False
 
 
 class Ingredient(msgspec.Struct, frozen=True, array_like=True):

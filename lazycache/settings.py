@@ -1,0 +1,155 @@
+"""Where the default store is and how it behaves: environment, then pyproject.toml.
+
+Environment variables: ``LAZYCACHE_DIR``, ``LAZYCACHE_MODE``,
+``LAZYCACHE_MAX_SIZE``, ``LAZYCACHE_MAX_AGE``, ``LAZYCACHE_UNUSED_FOR``. The
+table ``[tool.lazycache]`` of the nearest pyproject.toml above the working
+folder has the same settings as ``dir``, ``mode``, ``max_size``, ``max_age``
+and ``unused_for``; a relative ``dir`` starts at that file's folder.
+"""
+
+import os
+import re
+import tomllib
+from typing import Any, Literal, NamedTuple, get_args
+
+from lazycache.errors import LazyCacheError
+
+Mode = Literal["rw", "ro", "refresh", "off"]
+
+_SIZE_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+_AGE_UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0, "y": 31557600.0}
+
+
+class SettingError(LazyCacheError, ValueError):
+    """A setting has a value that means nothing.
+
+    Attributes
+    ----------
+    setting, value, expected : str
+    """
+
+    template = "{setting} is {value!r}, expected {expected}"
+
+
+class Setting(NamedTuple):
+    """A value and where it came from."""
+
+    value: Any
+    source: str
+
+
+class Limits(NamedTuple):
+    """What bounds a store; None stands for no bound.
+
+    Attributes
+    ----------
+    max_size : int or None
+        Bytes.
+    max_age, unused_for : float or None
+        Seconds since an entry was made, or last used.
+    """
+
+    max_size: int | None = None
+    max_age: float | None = None
+    unused_for: float | None = None
+
+
+def parse_size(text: str, setting: str = "size") -> int:
+    """Return a number of bytes.
+
+    Examples
+    --------
+    >>> parse_size("50GB"), parse_size("1.5 MiB"), parse_size("800")
+    (50000000000, 1572864, 800)
+    """
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([KMGT]I?)?B?\s*", text.upper())
+    if match is None:
+        raise SettingError(setting=setting, value=text, expected="a size such as 50GB, 500MiB or 1000000")
+    return int(float(match[1]) * _SIZE_UNITS[match[2] or ""])
+
+
+def parse_age(text: str, setting: str = "age") -> float:
+    """Return a number of seconds.
+
+    Examples
+    --------
+    >>> parse_age("12h"), parse_age("90d"), parse_age("30")
+    (43200.0, 7776000.0, 30.0)
+    """
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(s|min|h|d|w|y)?\s*", text.lower())
+    if match is None:
+        raise SettingError(setting=setting, value=text, expected="an age such as 90d, 12h, 30min or 45s")
+    return float(match[1]) * _AGE_UNITS[match[2] or "s"]
+
+
+def find_store_path() -> tuple[str, str]:
+    """Return the folder of the default store, and which setting named it."""
+    setting = _lookup("dir")
+    if setting is not None:
+        return os.path.abspath(os.path.expanduser(str(setting.value))), setting.source
+    import platformdirs
+
+    return platformdirs.user_cache_dir("lazycache", appauthor=False), "the user's cache folder"
+
+
+def mode() -> Mode:
+    """Return the mode of stores that were not given one.
+
+    Raises
+    ------
+    SettingError
+        If the setting is none of rw, ro, refresh, off.
+    """
+    setting = _lookup("mode")
+    return "rw" if setting is None else check_mode(setting.value, setting.source)
+
+
+def check_mode(value: Any, source: str = "mode") -> Mode:
+    """Return `value` if it is a mode; raise SettingError otherwise."""
+    if value not in get_args(Mode):
+        raise SettingError(setting=source, value=value, expected="one of rw, ro, refresh, off")
+    found: Mode = value
+    return found
+
+
+def limits() -> Limits:
+    """Return the limits that the user has set."""
+    size, age, unused = _lookup("max_size"), _lookup("max_age"), _lookup("unused_for")
+    return Limits(
+        max_size=None if size is None else parse_size(str(size.value), size.source),
+        max_age=None if age is None else parse_age(str(age.value), age.source),
+        unused_for=None if unused is None else parse_age(str(unused.value), unused.source),
+    )
+
+
+def _lookup(name: str) -> Setting | None:
+    variable = f"LAZYCACHE_{name.upper()}"
+    value = os.environ.get(variable)
+    if value:
+        return Setting(value, variable)
+    table, path = _project_table(os.getcwd())
+    if name not in table:
+        return None
+    value = table[name]
+    if name == "dir":
+        value = os.path.join(os.path.dirname(path), os.path.expanduser(str(value)))
+    return Setting(value, f"[tool.lazycache] in {path}")
+
+
+def _project_table(start: str) -> tuple[dict[str, Any], str]:
+    folder = start
+    while True:
+        path = os.path.join(folder, "pyproject.toml")
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                try:
+                    content = tomllib.load(file)
+                except tomllib.TOMLDecodeError as error:
+                    raise SettingError(setting=path, value=str(error), expected="valid TOML") from error
+            table = content.get("tool", {}).get("lazycache")
+            if table is not None:
+                return table, path
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return {}, ""
+        folder = parent
