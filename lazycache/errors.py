@@ -11,6 +11,7 @@
     │   └── FingerprintError
     ├── InputChangedError           (also RuntimeError)
     ├── CycleError                  (also RecursionError)
+    ├── SettingError                (also ValueError)
     ├── StoreError … NotStorableError   (see lazycache_storage.errors)
 
     LazyCacheWarning                (UserWarning)
@@ -46,6 +47,7 @@ __all__ = [
     "NotStoredWarning",
     "PurityError",
     "ReadOnlyStoreError",
+    "SettingError",
     "StoreError",
     "UnboundVariableError",
     "UnhashableError",
@@ -156,6 +158,17 @@ class CycleError(LazyCacheError, RecursionError):
     """
 
     template = "a pure call waits for its own result: {chain}"
+
+
+class SettingError(LazyCacheError, ValueError):
+    """A setting has a value that means nothing.
+
+    Attributes
+    ----------
+    setting, value, expected : str
+    """
+
+    template = "{setting} is {value!r}, expected {expected}"
 
 
 class LazyCacheWarning(UserWarning):

@@ -10,25 +10,25 @@ and ``unused_for``; a relative ``dir`` starts at that file's folder.
 import os
 import re
 import tomllib
+import warnings
 from typing import Any, Literal, NamedTuple, get_args
 
-from lazycache.errors import LazyCacheError
+from lazycache.errors import CacheFaultWarning, SettingError
 
 Mode = Literal["rw", "ro", "refresh", "off"]
 
-_SIZE_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+_SIZE_UNITS = {
+    "": 1,
+    "K": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "T": 10**12,
+    "KI": 2**10,
+    "MI": 2**20,
+    "GI": 2**30,
+    "TI": 2**40,
+}
 _AGE_UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0, "y": 31557600.0}
-
-
-class SettingError(LazyCacheError, ValueError):
-    """A setting has a value that means nothing.
-
-    Attributes
-    ----------
-    setting, value, expected : str
-    """
-
-    template = "{setting} is {value!r}, expected {expected}"
 
 
 class Setting(NamedTuple):
@@ -145,7 +145,12 @@ def _project_table(start: str) -> tuple[dict[str, Any], str]:
                 try:
                     content = tomllib.load(file)
                 except tomllib.TOMLDecodeError as error:
-                    raise SettingError(setting=path, value=str(error), expected="valid TOML") from error
+                    warnings.warn(
+                        f"{path} is not valid TOML ({error}): its settings are left out",
+                        CacheFaultWarning,
+                        stacklevel=2,
+                    )
+                    return {}, ""
             table = content.get("tool", {}).get("lazycache")
             if table is not None:
                 return table, path

@@ -57,7 +57,9 @@ class CorruptEntryError(StoreError):
         What was expected and what was found.
     """
 
-    template = "the stored entry {path} is damaged: {reason}; it counts as a miss (mend with `lazycache verify --repair`)"
+    template = (
+        "the stored entry {path} is damaged: {reason}; it counts as a miss (mend with `lazycache verify --repair`)"
+    )
 
 
 class UnknownFormatError(StoreError):
@@ -69,7 +71,9 @@ class UnknownFormatError(StoreError):
     found, supported : int or str
     """
 
-    template = "{path} has format {found}, this lazycache reads {supported}; use another folder, or the version that wrote it"
+    template = (
+        "{path} has format {found}, this lazycache reads {supported}; use another folder, or the version that wrote it"
+    )
 
 
 class ReadOnlyStoreError(StoreError):
