@@ -1,0 +1,67 @@
+"""diskcache, held to bytes and to the connections of the index; imported by the first write."""
+
+import sqlite3
+from collections.abc import Callable
+from typing import Any
+
+import diskcache  # type: ignore[import-untyped]
+
+_NO_LIMIT = 2**62
+
+
+class _BytesDisk(diskcache.Disk):  # type: ignore[misc]
+    """Keys and values are bytes and stay in their rows: nothing is pickled, no file is written."""
+
+    def put(self, key: bytes) -> tuple[bytes, bool]:
+        return key, True
+
+    def get(self, key: bytes, raw: bool) -> bytes:
+        return key
+
+    def store(self, value: bytes, read: bool, key: object = None) -> tuple[int, int, None, bytes]:
+        return 0, 1, None, value
+
+    def fetch(self, mode: int, filename: str | None, value: bytes, read: bool) -> bytes:
+        return value
+
+    def remove(self, file_path: str) -> None:
+        raise AssertionError("rows have no files")
+
+
+class _Writer(diskcache.Cache):  # type: ignore[misc]
+    """A diskcache that opens and closes no connection by itself.
+
+    Its own ones cannot be closed before a fork, as they belong to threads.
+    """
+
+    _connection: Callable[[], sqlite3.Connection]
+
+    @property
+    def _con(self) -> sqlite3.Connection:
+        return self._connection()
+
+    def close(self) -> None:
+        """Leave the connection to the index."""
+
+
+def open_writer(folder: str, connection: Callable[[], sqlite3.Connection], *, network: bool) -> Any:
+    """Return a diskcache in `folder`, made if it is not there, that never drops anything by itself."""
+    writer = _Writer.__new__(_Writer)
+    writer._connection = connection
+    writer.__init__(
+        folder,
+        disk=_BytesDisk,
+        disk_min_file_size=_NO_LIMIT,
+        size_limit=_NO_LIMIT,
+        cull_limit=0,
+        eviction_policy="none",
+        statistics=0,
+        tag_index=0,
+        sqlite_auto_vacuum=0,
+        sqlite_cache_size=8192,
+        sqlite_journal_mode="delete" if network else "wal",
+        # A map of a database that is cut short kills the process.
+        sqlite_mmap_size=0,
+        sqlite_synchronous=1,
+    )
+    return writer

@@ -1,0 +1,280 @@
+"""The only module that touches files: publish, read, remove.
+
+Every write goes through here, so that a test can cut the power between any
+two of them: `step` is called with the name of each step and does nothing.
+A missing file and a stale handle of a network disk are the same thing.
+"""
+
+import errno
+import functools
+import os
+import stat as stat_bits
+from collections.abc import Iterable
+
+from lazycache_storage.errors import CorruptEntryError
+
+Buffer = bytes | bytearray | memoryview
+
+FOLDER_MODE = 0o700
+OBJECT_MODE = 0o444
+
+_GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESTALE})
+_NETWORK_FILE_SYSTEMS = frozenset(
+    "9p afs beegfs ceph cifs fuse.glusterfs fuse.sshfs gfs2 glusterfs gpfs lustre nfs nfs4 ocfs2 pvfs2 smb3 smbfs".split()
+)
+
+
+def step(name: str) -> None:
+    """Mark a point at which a crash must leave the store good; a test may put a fault here."""
+
+
+def is_gone(error: OSError) -> bool:
+    """Tell whether an error says that the file is not there."""
+    return error.errno in _GONE
+
+
+def stat(path: str) -> os.stat_result | None:
+    """Return what ``os.stat`` does, or None if nothing is there."""
+    try:
+        return os.stat(path)
+    except OSError as error:
+        if is_gone(error):
+            return None
+        raise
+
+
+def make_folder(path: str) -> None:
+    """Make a folder and its parents, only for this user, unless it is there."""
+    os.makedirs(path, mode=FOLDER_MODE, exist_ok=True)
+
+
+def list_folder(path: str) -> list[str]:
+    """Return the names in a folder, sorted; none if there is no such folder."""
+    try:
+        return sorted(os.listdir(path))
+    except OSError as error:
+        if is_gone(error):
+            return []
+        raise
+
+
+def temporary_name(folder: str, suffix: str = "") -> str:
+    """Return a path in `folder` that no other process or thread uses."""
+    return f"{folder}/{os.getpid()}-{os.urandom(6).hex()}{suffix}"
+
+
+def write_file(path: str, buffers: Iterable[Buffer], *, mode: int = OBJECT_MODE, sync: bool = False) -> int:
+    """Write a new file and return its modification time in nanoseconds.
+
+    The file is removed again if anything fails.
+
+    Raises
+    ------
+    OSError
+        As the operating system says, for example when the disk is full.
+    """
+    step("open file")
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        for buffer in buffers:
+            _write_all(descriptor, buffer)
+            step("wrote buffer")
+        os.fchmod(descriptor, mode)
+        if sync:
+            os.fsync(descriptor)
+        return os.fstat(descriptor).st_mtime_ns
+    except BaseException:
+        os.unlink(path)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, buffer: Buffer) -> None:
+    view = memoryview(buffer).cast("B")
+    written = os.write(descriptor, view)
+    # Linux writes at most 0x7ffff000 bytes at once.
+    while written < len(view):
+        written += os.write(descriptor, view[written:])
+
+
+def write_atomically(path: str, data: bytes, *, mode: int = 0o644) -> None:
+    """Put a small file in place so that readers see all of it or none, also after a power cut."""
+    temporary = temporary_name(os.path.dirname(path), ".new")
+    write_file(temporary, [data], mode=mode, sync=True)
+    try:
+        step("rename file")
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    sync_folder(os.path.dirname(path))
+
+
+def sync_folder(path: str) -> None:
+    """Make the names in a folder durable."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def publish(source: str, target: str) -> bool:
+    """Rename a finished file or folder to its final name.
+
+    Returns
+    -------
+    bool
+        False if the target was there already; then `source` is removed.
+    """
+    step("publish")
+    # Another process may remove the folder of the target, if empty, at any moment.
+    for _ in range(100):
+        if os.path.lexists(target):
+            remove(source)
+            return False
+        try:
+            os.rename(source, target)
+            step("published")
+            return True
+        except FileNotFoundError:
+            if not os.path.lexists(source):
+                raise
+            make_folder(os.path.dirname(target))
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                raise
+    raise FileNotFoundError(errno.ENOENT, "its folder is removed again and again", target)
+
+
+def move(source: str, target: str) -> bool:
+    """Rename a file or folder; return False if it is gone."""
+    step("move")
+    try:
+        os.rename(source, target)
+    except OSError as error:
+        if is_gone(error) and not os.path.lexists(source):
+            return False
+        raise
+    step("moved")
+    return True
+
+
+def remove(path: str) -> None:
+    """Remove a file or a whole folder; it is no error if it is gone, or goes meanwhile."""
+    step("remove")
+    try:
+        if stat_bits.S_ISDIR(os.lstat(path).st_mode):
+            import shutil
+
+            shutil.rmtree(path)
+        else:
+            os.unlink(path)
+    except OSError as error:
+        if not is_gone(error):
+            raise
+    step("removed")
+
+
+def remove_empty_folder(path: str) -> bool:
+    """Remove a folder if nothing is in it; return whether it was removed."""
+    try:
+        os.rmdir(path)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST) or is_gone(error):
+            return False
+        raise
+    return True
+
+
+def read_file(path: str, *, limit: int | None = None) -> bytes:
+    """Return the bytes of a file.
+
+    Parameters
+    ----------
+    path : str
+    limit : int, optional
+        The largest size that can be right.
+
+    Raises
+    ------
+    CorruptEntryError
+        If the file is missing or larger than `limit`.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        if is_gone(error):
+            raise CorruptEntryError(path=path, reason="the file is missing") from error
+        raise
+    with open(descriptor, "rb", buffering=0) as file:
+        size = os.fstat(descriptor).st_size
+        if limit is not None and size > limit:
+            raise CorruptEntryError(path=path, reason=f"{size} bytes, expected at most {limit}")
+        return file.readall()
+
+
+def is_writable(path: str) -> bool:
+    """Tell whether this process may make files in a folder."""
+    return os.access(path, os.W_OK | os.X_OK)
+
+
+def why_untrusted(path: str) -> str:
+    """Return why code from a folder must not be run, or an empty text if it may be.
+
+    It may be if the folder belongs to this user and nobody else can write to it.
+    """
+    found = os.stat(path)
+    if found.st_uid != os.geteuid():
+        return f"the folder belongs to user {found.st_uid}, and this process runs as {os.geteuid()}"
+    if found.st_mode & 0o022:
+        return f"others may write to the folder (mode {found.st_mode & 0o777:o}); run: chmod go-w {path}"
+    return ""
+
+
+def free_bytes(path: str) -> int:
+    """Return the space that this user can still fill on the disk of `path`."""
+    found = os.statvfs(path)
+    return found.f_bavail * found.f_frsize
+
+
+@functools.cache
+def boot_id() -> str:
+    """Return a text that changes when the machine starts anew; empty if unknown."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def file_system(path: str, mounts: str = "/proc/mounts") -> str:
+    """Return the type of the file system that holds `path`; empty if unknown.
+
+    Examples
+    --------
+    >>> file_system("/proc/self") in ("proc", "")
+    True
+    """
+    try:
+        with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.read().splitlines()
+    except OSError:
+        return ""
+    path = os.path.realpath(path) + "/"
+    best, found = -1, ""
+    for line in lines:
+        fields = line.split(" ")
+        if len(fields) < 3:
+            continue
+        # The kernel writes a space in a mount point as \040.
+        mount = fields[1].replace("\\040", " ").rstrip("/") + "/"
+        if path.startswith(mount) and len(mount) >= best:
+            best, found = len(mount), fields[2]
+    return found
+
+
+def is_network(path: str) -> bool:
+    """Tell whether `path` is on a file system that other machines may change."""
+    return file_system(path) in _NETWORK_FILE_SYSTEMS
