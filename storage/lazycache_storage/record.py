@@ -141,6 +141,8 @@ class Record(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
         Whether gc must keep it.
     signature : bytes
         Reserved for signed stores.
+    call_key : bytes
+        The call key under which the same result is recorded; empty if there is none.
     """
 
     format: int = RECORD_FORMAT
@@ -163,6 +165,7 @@ class Record(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     packages: str = ""
     pinned: bool = False
     signature: bytes = b""
+    call_key: bytes = b""
 
     def all_objects(self) -> Iterable[ObjectRef]:
         """Iterate over the objects that the record needs, the blob included."""

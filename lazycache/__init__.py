@@ -1,0 +1,40 @@
+"""A persistent on-disk cache for scientific Python.
+
+Build lazy expressions, evaluate them with `compute`, or with `cache`, which
+keeps every result on disk under a digest of what was done, on which inputs.
+"""
+
+from lazycache.caching import Cache, cache
+from lazycache.current import in_context
+from lazycache.digests import digest, register_immutable, register_type
+from lazycache.errors import InputChangedError, LazyCacheError, LazyCacheWarning, UnhashableError
+from lazycache.evaluation import compute
+from lazycache.expressions import Node, computed, lazy
+from lazycache.files import hash_by_file_content, hash_by_file_date, hash_by_file_stat, hash_directory, ignore, unordered
+from lazycache.keys import key
+from lazycache.purity import pure
+
+__all__ = [
+    "Cache",
+    "InputChangedError",
+    "LazyCacheError",
+    "LazyCacheWarning",
+    "Node",
+    "UnhashableError",
+    "cache",
+    "compute",
+    "computed",
+    "digest",
+    "hash_by_file_content",
+    "hash_by_file_date",
+    "hash_by_file_stat",
+    "hash_directory",
+    "ignore",
+    "in_context",
+    "key",
+    "lazy",
+    "pure",
+    "register_immutable",
+    "register_type",
+    "unordered",
+]

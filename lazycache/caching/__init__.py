@@ -1,0 +1,8 @@
+"""The cache: expressions over a store, single flight, early cutoff."""
+
+from lazycache.caching.cache import Cache, cache, default_cache
+from lazycache.current import register_default_cache
+
+__all__ = ["Cache", "cache", "default_cache"]
+
+register_default_cache(default_cache)

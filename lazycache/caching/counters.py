@@ -1,0 +1,69 @@
+"""What a cache did in this process."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lazycache_storage.record import Record
+
+
+class Counters:
+    """Counts of one cache in one process; thread-safe.
+
+    Attributes
+    ----------
+    hits : int
+        Results that were found.
+    waits : int
+        Results that another process or thread computed meanwhile.
+    runs : int
+        Functions that ran.
+    stores : int
+        Results that were written.
+    seconds_saved, seconds_run : float
+        What the found results took when they were computed; what ran now took.
+    bytes_stored : int
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.hits = 0
+        self.waits = 0
+        self.runs = 0
+        self.stores = 0
+        self.seconds_saved = 0.0
+        self.seconds_run = 0.0
+        self.bytes_stored = 0
+
+    def hit(self, record: Record) -> None:
+        """Count a result that was found."""
+        with self._lock:
+            self.hits += 1
+            self.seconds_saved += record.seconds
+
+    def waited(self, record: Record) -> None:
+        """Count a result that somebody else computed while this cache waited."""
+        with self._lock:
+            self.waits += 1
+            self.seconds_saved += record.seconds
+
+    def computed(self, seconds: float) -> None:
+        """Count a function that ran."""
+        with self._lock:
+            self.runs += 1
+            self.seconds_run += seconds
+
+    def stored(self, record: Record) -> None:
+        """Count a result that was written."""
+        with self._lock:
+            self.stores += 1
+            self.bytes_stored += record.nbytes
+
+    def line(self) -> str:
+        """Return the counts as one line for the log."""
+        return (
+            f"{self.hits} hits, {self.runs} computed in {self.seconds_run:.3g} s, "
+            f"{self.waits} taken from other processes, {self.seconds_saved:.3g} s saved"
+        )

@@ -1,0 +1,95 @@
+"""What a record tells about the call besides where its result is."""
+
+from __future__ import annotations
+
+import functools
+import platform
+import socket
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from lazycache import digests
+from lazycache.errors import UnhashableError
+from lazycache.expressions import HashedLeaf, Node, computed
+from lazycache.keys import node_token
+from lazycache.show import summary, value_text
+
+if TYPE_CHECKING:
+    from lazycache_storage.record import Ingredient
+
+_TEXT_LIMIT = 80
+
+
+def describe(node: Node, seconds: float) -> dict[str, Any]:
+    """Return the fields of a record that are known from the call alone."""
+    function = node._function
+    return {
+        "created": time.time(),
+        "seconds": seconds,
+        "function": function.name,
+        "version": function.version if function.is_pure else "",
+        "code": function.code_digest() if function.is_pure else b"",
+        "ingredients": ingredients(node),
+        "text": summary(node),
+        "host": _host(),
+        "boot": _boot_id(),
+        "packages": _packages(),
+    }
+
+
+def result_token(value: Any, memo: digests.Memo) -> bytes:
+    """Return what stands for a result in keys, or nothing if it has no digest."""
+    try:
+        return digests.token(value, path="result", memo=memo)
+    except UnhashableError:
+        return b""
+
+
+def ingredients(node: Node) -> tuple[Ingredient, ...]:
+    """Return the parts of a call's key, in the order of its arguments."""
+    from lazycache_storage.record import Ingredient
+
+    function = node._function
+    names = function.parameters if function.is_pure else [str(position) for position in range(len(node._args))]
+    arguments = [*zip(names, node._args, strict=False), *node._kwargs.items()]
+    return tuple(Ingredient(name, *_ingredient(argument)) for name, argument in arguments)
+
+
+def _ingredient(argument: Any) -> tuple[str, bytes, str]:
+    if isinstance(argument, HashedLeaf):
+        return argument._hasher, argument._token or b"", argument._text[:_TEXT_LIMIT]
+    if isinstance(argument, computed):
+        return "value", node_token(argument), _array_statistics(argument._value)
+    if isinstance(argument, Node):
+        return "call", node_token(argument), summary(argument, _TEXT_LIMIT)
+    try:
+        token = digests.token(argument)
+    except UnhashableError:
+        token = b""
+    return "value", token, value_text(argument)[:_TEXT_LIMIT]
+
+
+def _array_statistics(value: Any) -> str:
+    return value_text(value)[:_TEXT_LIMIT]
+
+
+@functools.cache
+def _host() -> str:
+    return socket.gethostname()
+
+
+@functools.cache
+def _boot_id() -> str:
+    try:
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+@functools.cache
+def _packages() -> str:
+    import numpy
+
+    return f"Python {platform.python_version()}, numpy {numpy.__version__}, {sys.platform}"

@@ -1,0 +1,194 @@
+"""The one seam between the user's run and the faults of the store.
+
+Each method asks the store for something. If the store fails, the user gets one
+warning for each kind of fault, the answer is "nothing there", and the run goes
+on. Only the errors named in `FAULTS` are caught; nothing of the user's code
+runs inside the seam.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sqlite3
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from lazycache.errors import CacheFaultWarning, LockTimeoutError, NotStorableError, NotStoredWarning, StoreError
+from lazycache.evaluation import MISSING
+
+if TYPE_CHECKING:
+    from lazycache_storage.record import FileState, Record
+    from lazycache_storage.store import Store
+
+FAULTS = (OSError, sqlite3.Error, StoreError, msgspec.MsgspecError, MemoryError)
+
+logger = logging.getLogger("lazycache")
+T = TypeVar("T")
+
+
+class GuardedStore:
+    """A store that is opened on first use and whose faults are warnings.
+
+    Thread-safe; after a fork the child opens the store anew.
+
+    Parameters
+    ----------
+    path : str
+        The folder; it is made on the first write.
+    read_only : bool
+    options : mapping
+        Further keyword arguments of `lazycache_storage.store.Store`.
+    """
+
+    def __init__(self, path: str, read_only: bool, options: Mapping[str, Any]) -> None:
+        self.path = path
+        self._read_only = read_only
+        self._options = dict(options)
+        self._store: Store | None = None
+        self._unusable = False
+        self._lock = threading.Lock()
+        self._told: set[str] = set()
+
+    @property
+    def store(self) -> Store | None:
+        """The open store, or None if it cannot be opened."""
+        if self._store is None and not self._unusable:
+            self._open()
+        return self._store
+
+    def _open(self) -> None:
+        from lazycache_storage.store import Store
+
+        with self._lock:
+            if self._store is not None or self._unusable:
+                return
+            try:
+                self._store = Store(self.path, read_only=self._read_only, **self._options)
+            except FAULTS as error:
+                self._unusable = True
+                self.fault("open the store", error)
+
+    def fault(self, action: str, error: BaseException) -> None:
+        """Tell the user of a fault, once for each kind."""
+        kind = f"{action}:{type(error).__name__}"
+        logger.debug("could not %s in %s: %s", action, self.path, error)
+        if kind in self._told:
+            return
+        self._told.add(kind)
+        warnings.warn(
+            f"lazycache could not {action} in {self.path} ({type(error).__name__}: {error}); "
+            "results are computed without it, nothing is lost",
+            CacheFaultWarning,
+            stacklevel=2,
+        )
+
+    def find(self, key: bytes) -> Record | None:
+        """Return the record under `key`, or None."""
+        store = self.store
+        if store is None:
+            return None
+        try:
+            return store.find(key)  # type: ignore[arg-type]
+        except FAULTS as error:
+            self.fault("look up a result", error)
+            return None
+
+    def load(self, record: Record, key: bytes) -> Any:
+        """Return the value of a record, or MISSING."""
+        store = self.store
+        if store is None:
+            return MISSING
+        try:
+            return store.load(record, key)  # type: ignore[arg-type]
+        except FAULTS as error:
+            self.fault("load a result", error)
+            return MISSING
+
+    def put(
+        self,
+        keys: Sequence[bytes],
+        value: Any,
+        fields: Mapping[str, Any],
+        files: Mapping[bytes, tuple[FileState, ...]],
+        replace: bool,
+        what: str,
+    ) -> Record | None:
+        """Store a value under keys; None, and a warning, if it cannot be kept."""
+        store = self.store
+        if store is None:
+            return None
+        try:
+            return store.put(keys, value, fields, files_for_key=files, replace=replace)  # type: ignore[arg-type]
+        except NotStorableError as error:
+            self.not_stored(what, str(error))
+        except FAULTS as error:
+            self.fault("store a result", error)
+        return None
+
+    def not_stored(self, what: str, reason: str) -> None:
+        """Tell the user, once for each call, that its result was not kept."""
+        if (kind := f"not stored:{what}") in self._told:
+            return
+        self._told.add(kind)
+        warnings.warn(f"the result of {what} was not stored: {reason}", NotStoredWarning, stacklevel=2)
+
+    def ask(self, action: str, question: Callable[[Store], T]) -> T | None:
+        """Ask the store something small; None if it failed."""
+        store = self.store
+        if store is None:
+            return None
+        try:
+            return question(store)
+        except FAULTS as error:
+            self.fault(action, error)
+            return None
+
+    def write(self, action: str, write: Callable[[Store], T]) -> T | None:
+        """Change something small in the store; None if it failed or may not be written."""
+        return None if self._read_only else self.ask(action, write)
+
+    @contextlib.contextmanager
+    def computing(self, key: bytes, what: str, ready: Callable[[], Record | None]) -> Iterator[Any]:
+        """Hold the lock of a key while its result is computed.
+
+        Yields the store's claim, or None when the key could not be locked: the
+        caller then computes without a lock.
+        """
+        store = self.store
+        claim = None
+        flight = contextlib.ExitStack()
+        if store is not None and not self._read_only:
+            try:
+                claim = flight.enter_context(store.computing(key, what, ready=ready))  # type: ignore[arg-type]
+            except LockTimeoutError:
+                raise
+            except FAULTS as error:
+                self.fault("lock a key", error)
+        try:
+            yield claim
+        finally:
+            try:
+                flight.close()
+            except FAULTS as error:
+                self.fault("unlock a key", error)
+
+    def close(self) -> None:
+        """Write what is pending and close the store; it opens again when used."""
+        with self._lock:
+            store, self._store = self._store, None
+        if store is not None:
+            try:
+                store.close()
+            except FAULTS as error:
+                self.fault("close the store", error)
+
+    def say_where(self) -> None:
+        """Log where a new store is about to be made."""
+        if not os.path.isdir(self.path):
+            logger.info("results are kept in a new store, %s", self.path)

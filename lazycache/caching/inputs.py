@@ -1,0 +1,141 @@
+"""Are the files that a result depends on still as they were?"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import msgspec
+
+from lazycache import current, files
+from lazycache.errors import InputChangedError
+from lazycache.expressions import HashedLeaf, Node
+
+if TYPE_CHECKING:
+    from lazycache_storage.record import FileState, Record
+
+
+def check_leaves(node: Node, function: str = "") -> None:
+    """Look once at each file that `node` was built from.
+
+    Raises
+    ------
+    InputChangedError
+        If one is no longer as it was when the expression was built.
+    """
+    for leaf in node._inputs:
+        check_states(leaf._files, function or _reader(node, leaf))
+
+
+def check_states(states: Iterable[FileState], function: str) -> None:
+    """Raise InputChangedError if a file is not as `states` say."""
+    for state in states:
+        if not files.unchanged(state):
+            raise InputChangedError(path=state.path, function=function)
+
+
+def _reader(root: Node, leaf: HashedLeaf) -> str:
+    stack, seen = [root], set()
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if any(dep is leaf for dep in node._deps):
+            return str(node._function.name)
+        stack.extend(node._deps)
+    return "an expression"
+
+
+def still_valid(record: Record, node: Node) -> tuple[bool, Record | None]:
+    """Say whether a record's files are as they were.
+
+    Returns
+    -------
+    valid : bool
+    cleared : Record or None
+        The record with the marks of young files taken off, where their content
+        was compared and they are young no longer; it should be written back.
+    """
+    now = time.time_ns()
+    cleared = False
+    states = []
+    for state in record.files:
+        if state.in_key and not state.young:
+            states.append(state)
+            continue
+        path = _present_path(state, node) if state.in_key else state.path
+        if not state.in_key and not files.unchanged(state):
+            return False, None
+        if state.young:
+            try:
+                content = files.content_digest(path)
+            except OSError:
+                return False, None
+            if content != state.content:
+                return False, None
+            if not files.is_young(state, now):
+                state = msgspec.structs.replace(state, young=False)
+                cleared = True
+        states.append(state)
+    return True, msgspec.structs.replace(record, files=tuple(states)) if cleared else None
+
+
+def _present_path(state: FileState, node: Node) -> str:
+    """Where a file that is part of the key lies today: a movable folder may have moved."""
+    candidates = [now for leaf in node._inputs for now in leaf._files]
+    for now in candidates:
+        if now.path == state.path:
+            return now.path
+    for now in candidates:
+        if (now.size, now.mtime_ns) == (state.size, state.mtime_ns):
+            return now.path
+    return state.path
+
+
+def mark_young(states: Sequence[FileState], in_key: bool) -> tuple[FileState, ...]:
+    """Return states as a record keeps them: young ones with their content digest."""
+    if not states:
+        return ()
+    now = time.time_ns()
+    marked = []
+    for state in states:
+        young = state.young or files.is_young(state, now)
+        content = state.content or (files.content_digest(state.path) if young and os.path.isfile(state.path) else b"")
+        marked.append(msgspec.structs.replace(state, young=young and bool(content), content=content, in_key=in_key))
+    return tuple(marked)
+
+
+def as_nested(states: Iterable[FileState]) -> tuple[FileState, ...]:
+    """Return what nested calls read as an outer record keeps it: not part of its key."""
+    return tuple(msgspec.structs.replace(state, in_key=False) for state in states)
+
+
+def join_frame(record: Record) -> None:
+    """Tell the pure call that is running, if any, what a nested result depends on."""
+    if record.files and (frame := current.frame()) is not None:
+        frame.files.extend(record.files)
+
+
+def changed(leaf: HashedLeaf, function: str) -> NoReturn:
+    """Raise InputChangedError for a leaf whose content changed while its date did not."""
+    raise InputChangedError(path=leaf._files[0].path, function=function)
+
+
+def result_files(value: Any) -> tuple[FileState, ...]:
+    """Return the states of the files that a result names by Path."""
+    if isinstance(value, Path):
+        return (files.look(str(value), "date"),) if value.exists() and not value.is_dir() else ()
+    if type(value) in (tuple, list):
+        return tuple(state for member in value for state in result_files(member))
+    if type(value) is dict:
+        return tuple(state for member in value.values() for state in result_files(member))
+    return ()
+
+
+def union(*groups: Iterable[FileState]) -> tuple[FileState, ...]:
+    """Return the states of all groups, each once."""
+    return tuple({state: None for group in groups for state in group})

@@ -1,0 +1,393 @@
+"""One cached evaluation of a graph.
+
+It has three phases. *Plan* walks down from the roots and looks up what may be
+stored (the roots and every pure call); below a hit it does not look. *Settle*
+goes up again: a stored call that was missed gets its call key, in which each
+stored call below counts as the digest of its recorded result, and is looked up
+under that, so that what depends on an unchanged result is found without
+loading anything (early cutoff); only then is it run, by one process at a time.
+*Demand* turns nodes into values, each when it is first needed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lazycache import current
+from lazycache.caching import inputs
+from lazycache.caching.details import describe
+from lazycache.errors import CycleError
+from lazycache.evaluation import MISSING, Evaluation, annotate, call_pure, gather
+from lazycache.expressions import HashedLeaf, Node, computed
+from lazycache.keys import node_token, resolved_key, take_keys
+from lazycache.show import summary
+
+if TYPE_CHECKING:
+    from lazycache.caching.cache import Cache
+    from lazycache_storage.record import FileState, Record
+
+
+class Outcome(NamedTuple):
+    """What running a node gave, and which files it read on the way."""
+
+    value: Any
+    seconds: float
+    nested: tuple[FileState, ...]
+
+
+class CachedEvaluation(Evaluation):
+    """Evaluate `roots` through `cache`.
+
+    Parameters
+    ----------
+    cache : Cache
+    roots : sequence of Node
+    may_run : bool
+        Whether missing results are computed; if not, the evaluation only finds
+        out what is there.
+    """
+
+    def __init__(self, cache: Cache, roots: Sequence[Node], may_run: bool = True) -> None:
+        super().__init__(roots, cache)
+        self._cache = cache
+        self._guard = cache._guard
+        self._may_run = may_run
+        self._root_ids = {id(root) for root in roots}
+        self._first: dict[bytes, Node] = {}
+        self._needs: dict[int, Sequence[Node]] = {}
+        self._records: dict[int, Record] = {}
+        self._call_keys: dict[int, bytes] = {}
+        self._tokens: dict[int, bytes] = {}
+        self._static_files: dict[int, tuple[FileState, ...]] = {}
+        self._own_files: dict[int, tuple[FileState, ...]] = {}
+        self._loose_files: dict[int, tuple[FileState, ...]] = {}
+        self._settled = 0
+
+    def results(self) -> list[Any]:
+        """Return the values of the roots."""
+        take_keys(self._roots)
+        for root in self._roots:
+            inputs.check_leaves(root)
+        self.plan()
+        self.settle()
+        values = [self.demand(root) for root in self._roots]
+        frame = current.frame()
+        if frame is not None:
+            frame.files.extend(self.files_read())
+        return values
+
+    def files_read(self) -> tuple[FileState, ...]:
+        """Return every file that the roots depend on."""
+        return inputs.union(*(self._static_files.get(id(root), ()) for root in self._roots))
+
+    def root_record(self) -> Record | None:
+        """Return the record of the one root if it is there; nothing is run."""
+        take_keys(self._roots)
+        (root,) = self._roots
+        inputs.check_leaves(root)
+        self.plan()
+        self.settle()
+        return self._records.get(id(root))
+
+    def put_by_hand(self, value: Any) -> Record | None:
+        """Store `value` as the result of the one root."""
+        take_keys(self._roots)
+        (root,) = self._roots
+        files = tuple(state for leaf in root._inputs for state in inputs.mark_young(leaf._files, in_key=True))
+        files = inputs.union(files, inputs.result_files(value))
+        return self._guard.put((root._key,), value, describe(root, 0.0), {root._key: files}, True, summary(root))
+
+    # -- plan ---------------------------------------------------------------
+
+    def needs(self, node: Node) -> Sequence[Node]:
+        """Return what `node` is made from: nothing for a hit, its twin for a repeated key."""
+        found = self._needs.get(id(node))
+        if found is None:
+            found = self._needs[id(node)] = self._find_needs(node)
+        return found
+
+    def _find_needs(self, node: Node) -> Sequence[Node]:
+        if node._function is None:
+            return ()
+        first = self._first.setdefault(node._key, node)
+        if first is not node:
+            return (first,)
+        if self.is_kept(node):
+            record = self._cache._find_valid(node._key, node)
+            if record is not None:
+                self._adopt(node, record)
+                self._cache.counters.hit(record)
+                return ()
+        return node._deps
+
+    def is_kept(self, node: Node) -> bool:
+        """Say whether the result of `node` is stored: pure calls, and the roots."""
+        function = node._function
+        if function.is_pure:
+            return bool(function.stored)
+        return id(node) in self._root_ids
+
+    def _adopt(self, node: Node, record: Record) -> None:
+        self._records[id(node)] = record
+        if record.token:
+            self._tokens[id(node)] = record.token
+        if record.files:
+            self._static_files[id(node)] = record.files
+            if not record.token:
+                self._own_files[id(node)] = record.files
+
+    # -- settle -------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Find, or run, each stored call that was missed, from the leaves up."""
+        while self._settled < len(self._order):
+            node = self._order[self._settled]
+            self._settled += 1
+            identity = id(node)
+            if node._function is None or identity in self._records:
+                continue
+            deps = self.needs(node)
+            if deps and deps[0] is self._first.get(node._key) and deps[0] is not node:
+                self._take_over(node, deps[0])
+            elif self.is_kept(node):
+                self._settle_kept(node)
+            else:
+                self._pass_through(node)
+
+    def _take_over(self, node: Node, twin: Node) -> None:
+        for table in (self._tokens, self._static_files, self._own_files, self._call_keys):
+            if id(twin) in table:
+                table[id(node)] = table[id(twin)]  # type: ignore[index]
+
+    def _pass_through(self, node: Node) -> None:
+        """Name a node that is not stored by what is known of the nodes below."""
+        if any(id(dep) in self._tokens for dep in node._deps):
+            self._tokens[id(node)] = b"K" + resolved_key(node, self._token_of)
+        self._collect_files(node, ())
+
+    def _collect_files(self, node: Node, nested: tuple[FileState, ...]) -> None:
+        below: list[Sequence[FileState]] = [nested]
+        own: list[Sequence[FileState]] = [nested]
+        for dep in node._deps:
+            if isinstance(dep, HashedLeaf):
+                if dep._files:
+                    states = inputs.mark_young(dep._files, in_key=True)
+                    below.append(states)
+                    own.append(states)
+                continue
+            if states := self._static_files.get(id(dep), ()):
+                below.append(states)
+            if states := self._own_files.get(id(dep), ()):
+                own.append(states)
+        if len(below) > 1 or nested:
+            self._static_files[id(node)] = inputs.union(*below)
+        if len(own) > 1 or nested:
+            self._own_files[id(node)] = inputs.union(*own)
+
+    def _token_of(self, node: Node) -> bytes:
+        return self._tokens.get(id(node)) or node_token(node)
+
+    def _settle_kept(self, node: Node) -> None:
+        call_key, deferred = self._call_key(node)
+        self._call_keys[id(node)] = call_key
+        if call_key != node._key:
+            record = self._cache._find_valid(call_key, node)
+            if record is not None:
+                self._cache.counters.hit(record)
+                self._alias(node, record, deferred)
+                return
+        if self._may_run:
+            self._produce(node, call_key, deferred)
+
+    def _call_key(self, node: Node) -> tuple[bytes, tuple[FileState, ...]]:
+        """Return the call key, and the files named by arguments that had to be evaluated."""
+        token_of: Callable[[Node], bytes] = self._token_of
+        deferred: tuple[FileState, ...] = ()
+        function = node._function
+        if function.is_pure and function.defers(node._args):
+            if not self._may_run:
+                return node._key, ()
+            for dep in node._deps:
+                self.demand(dep)
+            resolved = function.resolve_arguments(node._args, gather(node._args, self._values))
+            deferred = tuple(resolved.files)
+            tokens = {}
+            for position, leaf in resolved.leaves.items():
+                for dep in _nodes_in(node._args[position]):
+                    tokens[id(dep)] = b"K" + hashlib.sha256(self._token_of(dep) + leaf._token).digest()
+
+            def token_of(dep: Node) -> bytes:
+                return tokens.get(id(dep)) or self._token_of(dep)
+
+        elif not any(id(dep) in self._tokens for dep in node._deps):
+            return node._key, ()
+        return resolved_key(node, token_of), deferred
+
+    def _alias(self, node: Node, record: Record, deferred: tuple[FileState, ...]) -> None:
+        """Record, under its own key too, a result that was found under the call key."""
+        nested = tuple(state for state in record.files if not state.in_key)
+        self._collect_files(node, inputs.union(nested, deferred))
+        files = self._static_files.get(id(node), ())
+        record = self._cache._with_files(node._key, record, files)
+        self._adopt(node, record)
+        self._after_settling(node, record)
+
+    def _after_settling(self, node: Node, record: Record | None) -> None:
+        if record is not None and record.token:
+            self._own_files.pop(id(node), None)
+        else:
+            self._tokens[id(node)] = b"K" + self._call_keys[id(node)]
+        self.finish(node)
+
+    # -- run ----------------------------------------------------------------
+
+    def _produce(self, node: Node, call_key: bytes, deferred: tuple[FileState, ...]) -> None:
+        self._refuse_cycle(call_key, node)
+
+        def ready() -> Record | None:
+            return self._cache._find_valid(call_key, node)
+
+        with self._guard.computing(call_key, summary(node), ready) as claim:
+            record = claim.record if claim is not None else None
+            if record is None:
+                outcome = self._execute(node, call_key)
+                self._collect_files(node, inputs.union(outcome.nested, deferred, self._loose_below(node)))
+                record = self._keep(node, call_key, outcome)
+                if record is None and claim is not None:
+                    claim.unstored()
+                self._after_settling(node, record)
+                return
+        self._cache.counters.waited(record)
+        self._alias(node, record, deferred)
+
+    def _refuse_cycle(self, call_key: bytes, node: Node) -> None:
+        frame = current.frame()
+        names = [summary(node)]
+        while frame is not None:
+            names.append(frame.name)
+            if frame.key == call_key:
+                names.reverse()
+                raise CycleError(cycle=tuple(names), chain=" -> ".join(names))
+            frame = frame.parent
+
+    def _execute(self, node: Node, call_key: bytes) -> Outcome:
+        function = node._function
+        own = [leaf for leaf in node._deps if isinstance(leaf, HashedLeaf) and leaf._files]
+        before = [self._look(leaf, function.name) for leaf in own]
+        for dep in node._deps:
+            self.demand(dep)
+        started = time.perf_counter()
+        try:
+            args = gather(node._args, self._values)
+            kwargs = _gather_kwargs(node, self._values)
+            if function.is_pure:
+                args = function.resolve_arguments(node._args, args).args
+                value, nested = call_pure(node, args, kwargs, self._cache, call_key)
+            else:
+                value, nested = function.call(args, kwargs), []
+        except Exception as error:
+            annotate(error, node)
+            raise
+        seconds = time.perf_counter() - started
+        for leaf, content in zip(own, before, strict=True):
+            if self._look(leaf, function.name) != content:
+                inputs.changed(leaf, function.name)
+        return Outcome(value, seconds, inputs.as_nested(nested))
+
+    @staticmethod
+    def _look(leaf: HashedLeaf, function: str) -> tuple[bytes, ...]:
+        """Check a leaf's files; return the contents of those too young for their date to tell."""
+        inputs.check_states(leaf._files, function)
+        return tuple(state.content for state in inputs.mark_young(leaf._files, in_key=True))
+
+    def _keep(self, node: Node, call_key: bytes, outcome: Outcome) -> Record | None:
+        """Store a result, and replace the value by what is loaded back."""
+        cache, value = self._cache, outcome.value
+        cache.counters.computed(outcome.seconds)
+        record = None
+        if cache._may_store(node):
+            files = inputs.result_files(value)
+            static = inputs.union(self._static_files.get(id(node), ()), files)
+            own = inputs.union(self._own_files.get(id(node), ()), files)
+            record = self._guard.put(
+                (node._key,) if call_key == node._key else (call_key, node._key),
+                value,
+                {**describe(node, outcome.seconds), "call_key": call_key},
+                {node._key: static} if call_key == node._key else {call_key: own, node._key: static},
+                cache._replaces(call_key),
+                summary(node),
+            )
+        if record is not None:
+            loaded = self._guard.load(record, node._key)
+            if loaded is MISSING:
+                record = None
+            else:
+                value = loaded
+                cache.counters.stored(record)
+                self._adopt(node, record)
+        if self._uses[id(node)]:
+            self._values[id(node)] = value
+        return record
+
+    # -- demand -------------------------------------------------------------
+
+    def known(self, node: Node) -> Any:
+        """Return the value of a leaf, of a hit, or of a node with the key of another."""
+        if node._function is None:
+            return node._value
+        record = self._records.get(id(node))
+        if record is not None:
+            value = self._guard.load(record, node._key)
+            if value is not MISSING:
+                return value
+            return self._recompute(node)
+        deps = self.needs(node)
+        if len(deps) == 1 and deps[0] is not node and deps[0] is self._first.get(node._key):
+            value = self.demand(deps[0])
+            self.finish(node)
+            return value
+        return MISSING
+
+    def _recompute(self, node: Node) -> Any:
+        """Run a call whose record was found but whose value could not be loaded."""
+        self._cache._drop({node._key, self._call_keys.get(id(node), node._key)})
+        return CachedEvaluation(self._cache, [node]).results()[0]
+
+    def run_pure(self, node: Node, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Run a pure call that is not stored."""
+        started = time.perf_counter()
+        args = node._function.resolve_arguments(node._args, args).args
+        value, nested = call_pure(node, args, kwargs, self._cache, None)
+        self._cache.counters.computed(time.perf_counter() - started)
+        if nested:
+            self._loose_files[id(node)] = inputs.as_nested(nested)
+        return value
+
+    def _loose_below(self, node: Node) -> tuple[FileState, ...]:
+        """Return what unstored pure calls between `node` and the next stored ones read."""
+        if not self._loose_files:
+            return ()
+        found: list[tuple[FileState, ...]] = []
+        stack, seen = list(self.needs(node)), {id(node)}
+        while stack:
+            below = stack.pop()
+            if id(below) in seen or id(below) in self._records:
+                continue
+            seen.add(id(below))
+            found.append(self._loose_files.get(id(below), ()))
+            stack.extend(self.needs(below))
+        return inputs.union(*found)
+
+
+def _gather_kwargs(node: Node, values: Mapping[int, Any]) -> dict[str, Any]:
+    names = list(node._kwargs)
+    return dict(zip(names, gather(node._kwargs.values(), values), strict=True))
+
+
+def _nodes_in(arg: Any) -> list[Node]:
+    from lazycache.graph import find_nodes
+
+    return [node for node in find_nodes(arg) if not isinstance(node, computed)]

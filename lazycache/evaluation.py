@@ -1,0 +1,226 @@
+"""Evaluating expressions: order, dropping of intermediates, nested pure calls.
+
+`compute` takes no keys and knows no store. The walk in `Evaluation` also serves
+the cached evaluation, which overrides what is known beforehand and how a pure
+call is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from lazycache import current
+from lazycache.expressions import Node
+from lazycache.graph import find_nodes, substitute
+from lazycache.show import summary
+
+MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
+"""Stands for a value that is not there; None is a value."""
+
+_CONTAINERS = (tuple, list, dict, slice)
+
+
+def compute(x: Any) -> Any:
+    """Evaluate expressions, without any cache.
+
+    Each node runs once, depth first; an intermediate is dropped after its last
+    use. No keys are taken and nothing is stored.
+
+    Parameters
+    ----------
+    x : node, or any nest of tuples, lists and dicts that holds nodes
+        Other values pass through.
+
+    Returns
+    -------
+    object
+        `x` with each node replaced by its value.
+
+    Raises
+    ------
+    Exception
+        Whatever a function raises, unchanged, with a note that names the node.
+    UnboundVariableError
+        If the expression depends on a Variable without data.
+
+    Examples
+    --------
+    >>> from lazycache import computed, compute
+    >>> x = computed(3)
+    >>> compute({"twice": 2 * x, "plain": 5})
+    {'twice': 6, 'plain': 5}
+    """
+    return PLAIN.evaluate(x)
+
+
+class PlainEvaluator:
+    """Evaluates nested pure calls without a cache."""
+
+    def evaluate(self, expression: Any) -> Any:
+        """Return `expression` with each node replaced by its value."""
+        roots = find_nodes(expression)
+        if not roots:
+            return expression
+        evaluation = Evaluation(roots, self)
+        evaluation.plan()
+        values = {id(root): evaluation.demand(root) for root in roots}
+        return substitute(expression, values)
+
+
+PLAIN = PlainEvaluator()
+
+
+class Evaluation:
+    """One evaluation of a graph: values on demand, each dropped after its last use.
+
+    Parameters
+    ----------
+    roots : sequence of Node
+        What is asked for; their values are kept to the end.
+    evaluator : Evaluator
+        What nested pure calls are evaluated with.
+    """
+
+    def __init__(self, roots: Sequence[Node], evaluator: current.Evaluator) -> None:
+        self._roots = roots
+        self._evaluator = evaluator
+        self._values: dict[int, Any] = {}
+        self._uses: dict[int, int] = {}
+        self._finished: set[int] = set()
+        self._order: list[Node] = []
+
+    def plan(self) -> None:
+        """Walk down from the roots and count who uses what."""
+        uses = self._uses
+        seen: set[int] = set()
+        stack: list[Node] = []
+        for root in reversed(self._roots):
+            uses[id(root)] = uses.get(id(root), 0) + 1
+            stack.append(root)
+        order = self._order
+        entered: set[int] = set()
+        while stack:
+            node = stack[-1]
+            identity = id(node)
+            if identity in seen:
+                stack.pop()
+                continue
+            if identity in entered:
+                seen.add(identity)
+                order.append(node)
+                stack.pop()
+                continue
+            entered.add(identity)
+            deps = self.needs(node)
+            for dep in deps:
+                uses[id(dep)] = uses.get(id(dep), 0) + 1
+            stack.extend([dep for dep in reversed(deps) if id(dep) not in entered])
+
+    def needs(self, node: Node) -> Sequence[Node]:
+        """Return the nodes whose values `node` is made from."""
+        return node._deps
+
+    def known(self, node: Node) -> Any:
+        """Return the value of a node that needs no others, or MISSING."""
+        return node._value if node._function is None else MISSING
+
+    def demand(self, root: Node) -> Any:
+        """Return the value of `root`, running what it needs."""
+        values = self._values
+        stack = [root]
+        while stack:
+            node = stack[-1]
+            if id(node) in values:
+                stack.pop()
+                continue
+            value = self.known(node)
+            if value is MISSING:
+                missing = [dep for dep in node._deps if id(dep) not in values]
+                if missing:
+                    stack.extend(reversed(missing))
+                    continue
+                value = self._run(node)
+                values[id(node)] = value
+                self.finish(node)
+            else:
+                values[id(node)] = value
+            stack.pop()
+        return values[id(root)]
+
+    def finish(self, node: Node) -> None:
+        """Say that `node` needs its dependencies no longer."""
+        stack = [node]
+        while stack:
+            node = stack.pop()
+            if id(node) in self._finished:
+                continue
+            self._finished.add(id(node))
+            for dep in self.needs(node):
+                left = self._uses[id(dep)] - 1
+                self._uses[id(dep)] = left
+                if left == 0:
+                    self._values.pop(id(dep), None)
+                    stack.append(dep)
+
+    def _run(self, node: Node) -> Any:
+        function = node._function
+        try:
+            args = gather(node._args, self._values)
+            kwargs = {name: gather_one(value, self._values) for name, value in node._kwargs.items()} if node._kwargs else {}
+            if function.is_pure:
+                return self.run_pure(node, args, kwargs)
+            return function.call(args, kwargs)
+        except Exception as error:
+            annotate(error, node)
+            raise
+
+    def run_pure(self, node: Node, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Run a pure call on the values of its arguments."""
+        args = node._function.resolve_arguments(node._args, args).args
+        return call_pure(node, args, kwargs, self._evaluator, None)[0]
+
+
+def call_pure(
+    node: Node, args: tuple[Any, ...], kwargs: Mapping[str, Any], evaluator: current.Evaluator, key: bytes | None
+) -> tuple[Any, list[Any]]:
+    """Run the body of a pure call in a frame of its own.
+
+    Returns
+    -------
+    result : object
+        What the body returned; an expression in it has been evaluated.
+    files : list of FileState
+        What nested pure calls read.
+    """
+    function = node._function
+    token = current.enter(evaluator, key, function.name)
+    try:
+        frame = current.frame()
+        result = function.call(args, kwargs)
+        if isinstance(result, Node) or type(result) in _CONTAINERS:
+            result = evaluator.evaluate(result)
+        return result, [] if frame is None else frame.files
+    finally:
+        current.leave(token)
+
+
+def gather(args: Iterable[Any], values: Mapping[int, Any]) -> tuple[Any, ...]:
+    """Return arguments with each node replaced by its value."""
+    return tuple([gather_one(arg, values) for arg in args])
+
+
+def gather_one(arg: Any, values: Mapping[int, Any]) -> Any:
+    """Return one argument with each node in it replaced by its value."""
+    if isinstance(arg, Node):
+        return values[id(arg)]
+    if isinstance(arg, _CONTAINERS):
+        return substitute(arg, values)
+    return arg
+
+
+def annotate(error: BaseException, node: Node) -> None:
+    """Add a note that names the node; once per node and exception."""
+    note = f"while computing {summary(node)}"
+    if note not in getattr(error, "__notes__", ()):
+        error.add_note(note)
