@@ -10,7 +10,7 @@ GROUPS_bench := --group bench
 .PHONY: demo test check lint types doctest wheel bench stress clean
 
 demo: .venv/.demo
-	$(BIN)/python examples/weather/demo.py
+	$(BIN)/python examples/temperatures/demo.py
 
 test: .venv/.test
 	$(BIN)/python -m pytest -n 2

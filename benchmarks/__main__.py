@@ -1,0 +1,32 @@
+"""Run every benchmark, print the table, and write it to RESULTS.md."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from benchmarks.table import RESULTS, Row, report
+
+SECTIONS = {
+    "startup": "Start",
+    "hits": "Hits",
+    "digesting": "Digests",
+    "storing": "Storing and memory",
+    "flights": "Single flight",
+}
+
+
+def main(chosen: list[str]) -> None:
+    """Run the chosen sections, or all of them; only a run of all writes the file."""
+    sections: dict[str, list[Row]] = {}
+    for name in chosen or SECTIONS:
+        print(f"measuring {name} ...", file=sys.stderr, flush=True)
+        sections[SECTIONS[name]] = importlib.import_module(f"benchmarks.{name}").rows()
+    text = report(sections)
+    print(text)
+    if not chosen:
+        RESULTS.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
