@@ -1,0 +1,61 @@
+"""Values to bytes and references to objects, and back."""
+
+from typing import Any
+
+from lazycache_storage.errors import UntrustedPickleError
+from lazycache_storage.objects import Sink
+from lazycache_storage.pickles import decode_pickle, encode_pickle
+from lazycache_storage.plain import NotPlain
+from lazycache_storage.plain_decoder import Load, decode_plain
+from lazycache_storage.plain_encoder import encode_plain
+from lazycache_storage.record import ObjectRef, PayloadKind
+
+
+def encode(value: Any, sink: Sink) -> tuple[PayloadKind, bytes, tuple[ObjectRef, ...]]:
+    """Return how a value is encoded, its bytes, and the objects that these refer to.
+
+    Parameters
+    ----------
+    value : object
+    sink : Sink
+        Gets the large arrays; `sink.written` are the objects to put in place.
+
+    Raises
+    ------
+    NotStorableError
+        If it cannot be written in any form.
+    OSError
+        If an array cannot be written.
+    """
+    try:
+        return "plain", encode_plain(value, sink), sink.refs
+    except NotPlain:
+        return "pickle", encode_pickle(value, sink), sink.refs
+
+
+def decode(kind: PayloadKind, payload: bytes, load: Load, *, allow_pickle: bool = True, where: str = "payload") -> Any:
+    """Return the value: arrays read-only, everything else new.
+
+    Parameters
+    ----------
+    kind : {"plain", "pickle"}
+    payload : bytes
+    load : callable
+        Gives the array of a position among the references, read-only.
+    allow_pickle : bool
+        Whether the bytes may be trusted to run code.
+    where : str
+        For the messages of errors.
+
+    Raises
+    ------
+    CorruptEntryError
+        If the bytes are not what `encode` made.
+    UntrustedPickleError
+        If the value is a pickle and `allow_pickle` is false.
+    """
+    if kind == "plain":
+        return decode_plain(payload, load, where)
+    if not allow_pickle:
+        raise UntrustedPickleError(path=where, reason="pickles are not allowed here (allow_pickle=False)")
+    return decode_pickle(payload, load, where)
