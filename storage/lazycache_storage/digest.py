@@ -1,6 +1,21 @@
-"""Digests: 32 bytes with a type of their own."""
+"""Digests: 32 bytes with a type of their own, and how an encoding becomes one.
 
+An *encoding* is the canonical byte string of a value: it starts with a tag for
+the type and says its own length. A *token* stands for a value inside the
+encoding of another: the encoding itself while it is short, its digest else.
+"""
+
+import hashlib
 from typing import Self
+
+ENCODING_FORMAT = 1
+"""Version of the canonical encoding; it is in every digest."""
+
+PREFIX = b"lazycache:%d:" % ENCODING_FORMAT
+"""What every preimage of a digest starts with."""
+
+INLINE = 64
+"""The longest encoding, in bytes, that is its own token."""
 
 
 class Digest(bytes):
@@ -30,3 +45,30 @@ class Digest(bytes):
 
     def __repr__(self) -> str:
         return f"Digest({self.hex()!r})"
+
+
+def seal(encoding: bytes) -> bytes:
+    """Return the token of a value whose encoding is given.
+
+    Examples
+    --------
+    >>> seal(b"i1;")
+    b'i1;'
+    >>> len(seal(bytes(65)))
+    33
+    """
+    if len(encoding) <= INLINE:
+        return encoding
+    return b"#" + hashlib.sha256(PREFIX + encoding).digest()
+
+
+def digest_of_encoding(encoding: bytes) -> Digest:
+    """Return the digest of a value whose encoding is given."""
+    return bytes.__new__(Digest, hashlib.sha256(PREFIX + encoding).digest())
+
+
+def digest_of_token(token: bytes) -> Digest:
+    """Return the digest of a value whose token is given."""
+    if token[:1] == b"#":
+        return bytes.__new__(Digest, token[1:])
+    return bytes.__new__(Digest, hashlib.sha256(PREFIX + token).digest())

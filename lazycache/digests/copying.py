@@ -1,0 +1,124 @@
+"""Deep copies of nests, iterative, with a choice of what becomes of the arrays in them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lazycache.digests.immutable import ATOMS, is_immutable
+from lazycache.digests.objects import is_inherited
+from lazycache.digests.registry import immutable_types
+
+Array = np.ndarray[Any, Any]
+
+
+_INHERITED = ("__reduce_ex__", "__reduce__", "__getstate__", "__new__")
+_OWN = ("__deepcopy__", "__setstate__", "__getnewargs__", "__getnewargs_ex__")
+
+
+class SelfContaining(Exception):
+    """The nest contains itself, so that no order of copying exists."""
+
+
+def copy_nest(root: Any, copy_array: Callable[[Array], Array]) -> Any:
+    """Return a copy that shares nothing mutable with `root`, its inner sharing kept.
+
+    Lists, tuples, dicts and sets, and plain instances, are copied here, without
+    recursion; arrays of plain type go to `copy_array`, immutable values stay,
+    all else goes to `copy.deepcopy`.
+
+    Raises
+    ------
+    SelfContaining
+        If a part contains itself.
+    """
+    done: dict[int, tuple[Any, Any]] = {}
+    opened: set[int] = set()
+    todo = [root]
+    while todo:
+        value = todo[-1]
+        key = id(value)
+        if key in done or _is_atom(value):
+            todo.pop()
+            continue
+        shape = _shape_of(value)
+        if shape is None:
+            done[key] = (value, _copy_leaf(value, copy_array))
+            todo.pop()
+            continue
+        children, rebuild = shape
+        if key not in opened:
+            opened.add(key)
+            for child in children:
+                if not _is_atom(child) and id(child) not in done:
+                    if id(child) in opened:
+                        raise SelfContaining
+                    todo.append(child)
+            if todo[-1] is not value:
+                continue
+        copies = [child if _is_atom(child) else done[id(child)][1] for child in children]
+        done[key] = (value, rebuild(value, children, copies))
+        opened.discard(key)
+        todo.pop()
+    return root if _is_atom(root) else done[id(root)][1]
+
+
+def _is_atom(value: Any) -> bool:
+    kind = type(value)
+    return kind in ATOMS or kind in immutable_types
+
+
+Rebuild = Callable[[Any, list[Any], list[Any]], Any]
+
+
+def _shape_of(value: Any) -> tuple[list[Any], Rebuild] | None:
+    """Return the members of a value and how to make it of their copies, or None for a leaf."""
+    kind = type(value)
+    if kind is list or kind is tuple or kind is set or kind is frozenset:
+        return list(value), _rebuild_sequence
+    if kind is dict:
+        return [*value, *value.values()], _rebuild_dict
+    if isinstance(value, tuple) and hasattr(kind, "_fields") and kind.__mro__[1] is tuple:
+        return list(value), _rebuild_namedtuple
+    return _instance_shape(value, kind)
+
+
+def _rebuild_sequence(value: Any, children: list[Any], copies: list[Any]) -> Any:
+    if type(value) in (tuple, frozenset) and all(a is b for a, b in zip(children, copies, strict=True)):
+        return value
+    return type(value)(copies)
+
+
+def _rebuild_namedtuple(value: Any, _children: list[Any], copies: list[Any]) -> Any:
+    return tuple.__new__(type(value), copies)
+
+
+def _rebuild_dict(_value: Any, _children: list[Any], copies: list[Any]) -> Any:
+    half = len(copies) // 2
+    return dict(zip(copies[:half], copies[half:], strict=True))
+
+
+def _instance_shape(value: Any, kind: type) -> tuple[list[Any], Rebuild] | None:
+    """Handle instances that consist of nothing but their ``__dict__``."""
+    plain = all(is_inherited(kind, name) for name in _INHERITED) and not any(hasattr(kind, name) for name in _OWN)
+    if not plain or isinstance(value, type):
+        return None
+    state = object.__reduce_ex__(value, 4)[2]
+    return (list(state.values()), _rebuild_instance) if type(state) is dict else None
+
+
+def _rebuild_instance(value: Any, _children: list[Any], copies: list[Any]) -> Any:
+    made = object.__new__(type(value))
+    made.__dict__.update(zip(vars(value), copies, strict=True))
+    return made
+
+
+def _copy_leaf(value: Any, copy_array: Callable[[Array], Array]) -> Any:
+    if type(value) in (np.ndarray, np.memmap) and not value.dtype.hasobject:
+        return copy_array(value)
+    if is_immutable(value):
+        return value
+    return copy.deepcopy(value)

@@ -1,0 +1,76 @@
+"""Values handed to users' code so that it cannot spoil the originals."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from lazycache.digests.copying import SelfContaining, copy_nest
+from lazycache.digests.immutable import ATOMS, is_immutable
+from lazycache.digests.snapshots import is_unchangeable_buffer
+
+Array = np.ndarray[Any, Any]
+
+
+def protect(value: Any) -> Any:
+    """Return `value` in a form that cannot be used to change it.
+
+    Immutable values are returned as they are, arrays as read-only views,
+    containers and other objects as fresh copies whose members are protected.
+
+    Examples
+    --------
+    >>> cfg = {"n": [1, 2]}
+    >>> protect(cfg)["n"].append(3)
+    >>> cfg
+    {'n': [1, 2]}
+    """
+    kind = type(value)
+    if kind in ATOMS:
+        return value
+    if kind is np.ndarray and not value.dtype.hasobject:
+        return _read_only(value)
+    return _copy(value, _read_only)
+
+
+def writable_copy(value: Any) -> Any:
+    """Return a deep copy whose arrays may be written to.
+
+    Examples
+    --------
+    >>> a = np.zeros(2)
+    >>> a.setflags(write=False)
+    >>> b = writable_copy({"a": a})["a"]
+    >>> b[0] = 1
+    >>> a
+    array([0., 0.])
+    """
+    return _copy(value, np.copy)
+
+
+def is_unchangeable(value: Any) -> bool:
+    """Return whether nobody can change a value: it is immutable, or an array over bytes that stay.
+
+    Examples
+    --------
+    >>> is_unchangeable(np.frombuffer(b"abcd", np.uint8)), is_unchangeable(np.zeros(3))
+    (True, False)
+    """
+    if isinstance(value, np.ndarray):
+        return is_unchangeable_buffer(value)
+    return is_immutable(value)
+
+
+def _read_only(array: Array) -> Array:
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
+def _copy(value: Any, copy_array: Any) -> Any:
+    try:
+        return copy_nest(value, copy_array)
+    except SelfContaining:
+        return copy.deepcopy(value)

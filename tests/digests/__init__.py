@@ -1,0 +1,1 @@
+"""Digests: equal values, different values, and what is refused."""
