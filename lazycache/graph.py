@@ -1,0 +1,111 @@
+"""Walks over graphs of nodes: iterative, each node once.
+
+Every walk takes a node, or any nest (tuples, lists, dict values, slices) of
+nodes, and works for every kind of node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from lazycache.nests import find_nodes, substitute
+from lazycache.nodes import Node
+
+__all__ = ["ascend", "depths", "descend", "find_nodes", "substitute", "to_queue"]
+
+
+def to_queue(lz: Any) -> list[Node]:
+    """Return the nodes in a nest, each once, sorted by depth.
+
+    Parameters
+    ----------
+    lz : node or nest of nodes
+
+    Examples
+    --------
+    >>> from lazycache import computed
+    >>> from lazycache.graph import to_queue
+    >>> x = computed(2)
+    >>> y = x + 1
+    >>> [node is y for node in to_queue([y, {"input": x}])]
+    [False, True]
+    """
+    nodes = find_nodes(lz)
+    depth = depths(nodes)
+    return sorted(nodes, key=lambda node: depth[id(node)])
+
+
+def depths(lz: Any) -> dict[int, int]:
+    """Return by ``id`` of each node its greatest distance to a leaf."""
+    depth: dict[int, int] = {}
+    for node in ascend(lz):
+        depth[id(node)] = 1 + max([depth[id(dep)] for dep in node._deps], default=-1)
+    return depth
+
+
+def descend(lz: Any) -> Iterator[Node]:
+    """Generate each node once, from the outputs down to the leaves, depth first.
+
+    Parameters
+    ----------
+    lz : node or nest of nodes
+
+    Yields
+    ------
+    Node
+
+    Examples
+    --------
+    >>> from lazycache import computed
+    >>> from lazycache.graph import descend
+    >>> x = computed(2)
+    >>> [type(node).__name__ for node in descend((x + 1) * x)]
+    ['lazy', 'lazy', 'computed']
+    """
+    seen: set[int] = set()
+    stack = list(reversed(find_nodes(lz)))
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        yield node
+        stack.extend([dep for dep in reversed(node._deps) if id(dep) not in seen])
+
+
+def ascend(lz: Any) -> Iterator[Node]:
+    """Generate each node once, every node after those that it depends on.
+
+    Among siblings the first argument comes first.
+
+    Parameters
+    ----------
+    lz : node or nest of nodes
+
+    Yields
+    ------
+    Node
+
+    Examples
+    --------
+    >>> from lazycache import computed
+    >>> from lazycache.graph import ascend
+    >>> x = computed(2)
+    >>> [type(node).__name__ for node in ascend((x + 1) * x)]
+    ['computed', 'lazy', 'lazy']
+    """
+    done: set[int] = set()
+    stack = list(reversed(find_nodes(lz)))
+    while stack:
+        node = stack[-1]
+        if id(node) in done:
+            stack.pop()
+            continue
+        missing = [dep for dep in node._deps if id(dep) not in done]
+        if missing:
+            stack.extend(reversed(missing))
+            continue
+        done.add(id(node))
+        stack.pop()
+        yield node

@@ -1,0 +1,182 @@
+"""Keys: the digests that name nodes.
+
+The key of a leaf is the digest of its value; that of a call is a sha256 over
+the identity of the function and, for each argument, its token: of a leaf the
+token of its value, of a call ``K`` and its key (no encoding of a value starts
+so), of a nest what the same nest of values would have. Tokens are
+self-delimiting, so two different calls never share a preimage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from typing import Any
+
+from lazycache.digests import Memo, token
+from lazycache.nests import find_nodes, is_nest
+from lazycache.nodes import Node
+from lazycache_storage.digest import Digest, digest_of_token
+
+PREFIX_CALL = b"lazycache call 1\0"
+
+TokenOf = Callable[[Node], bytes]
+
+
+def key(expression: Any) -> Digest:
+    """Return the digest that names an expression.
+
+    Equal keys mean: the same functions on equal inputs. Taking a key hashes
+    the inputs that have not been hashed yet; from then on the expression keeps
+    its own copy of those that could change.
+
+    Parameters
+    ----------
+    expression : computed, lazy or LazyArray
+
+    Raises
+    ------
+    UnhashableError
+        If an input has no stable digest.
+    TypeError
+        If `expression` is an ordinary value.
+
+    Examples
+    --------
+    >>> from lazycache import computed, key
+    >>> key(computed(2) + 3) == key(2 + computed(3))
+    True
+    >>> key(computed(2) + 3) == key(computed(3) + 2)
+    False
+    """
+    if not isinstance(expression, Node):
+        raise TypeError(f"key() takes a lazy expression, not a {type(expression).__name__}: wrap it in computed()")
+    take_keys((expression,))
+    if expression._function is None:
+        return digest_of_token(expression._take_token(None, "value"))
+    return expression._key  # type: ignore[no-any-return]
+
+
+def take_keys(nodes: Iterable[Node], memo: Memo | None = None) -> None:
+    """Fill in the keys of nodes and of every call below them.
+
+    Parameters
+    ----------
+    nodes : iterable of Node
+    memo : Memo, optional
+        Shared between the calls of one pass, so that an object that several
+        leaves hold is copied and hashed once.
+
+    Raises
+    ------
+    UnhashableError
+        If an input has no stable digest.
+    UnboundVariableError
+        If there is a Variable without data.
+    """
+    if memo is None:
+        memo = Memo()
+    stack = list(nodes)
+    while stack:
+        node = stack[-1]
+        if node._function is None:
+            if node._token is None:
+                node._take_token(memo, "value")
+            stack.pop()
+            continue
+        if node._key is not None:
+            stack.pop()
+            continue
+        missing = False
+        for dep in node._deps:
+            if dep._function is None:
+                if dep._token is None:
+                    dep._take_token(memo, _path_to(node, dep))
+            elif dep._key is None:
+                stack.append(dep)
+                missing = True
+        if not missing:
+            node._key = call_key(node, node_token)
+            stack.pop()
+
+
+def node_token(node: Node) -> bytes:
+    """Return what stands for a node in the keys of calls; its key must have been taken."""
+    if node._function is None:
+        return node._token if node._token is not None else node._take_token(None, "value")
+    return b"K" + node._key  # type: ignore[no-any-return]
+
+
+def resolved_key(node: Node, token_of: TokenOf) -> Digest:
+    """Return the key of a call with other tokens for the nodes that it depends on.
+
+    Parameters
+    ----------
+    node : Node
+        A call.
+    token_of : callable
+        Gives the token of each dependency, for instance that of its recorded result.
+    """
+    return call_key(node, token_of)
+
+
+def call_key(node: Node, token_of: TokenOf) -> Digest:
+    """Return the key of a call whose dependencies have the tokens that `token_of` gives."""
+    identity = node._function.token
+    parts = [PREFIX_CALL, b"%d:" % len(identity), identity, b"%d:" % len(node._args)]
+    for arg in node._args:
+        if isinstance(arg, Node):
+            parts.append(token_of(arg))
+        elif is_nest(arg):
+            parts.append(_nest_token(arg, token_of))
+        else:
+            parts.append(token(arg))
+    if node._kwargs:
+        for name in sorted(node._kwargs):
+            parts.append(token(name))
+            parts.append(_nest_token(node._kwargs[name], token_of))
+    return Digest(sha256(b"".join(parts)).digest())
+
+
+def known_key(node: Node, limit: int) -> Digest | None:
+    """Return the key of a node if that needs no data to be hashed, else None.
+
+    Parameters
+    ----------
+    node : Node
+    limit : int
+        How many calls without a key may be looked at.
+    """
+    stack: list[Node] = [node]
+    seen: set[int] = set()
+    while stack:
+        part = stack.pop()
+        if part._function is None:
+            if part._token is None:
+                return None
+        elif part._key is None and id(part) not in seen:
+            seen.add(id(part))
+            if len(seen) > limit:
+                return None
+            stack.extend(part._deps)
+    return key(node)
+
+
+def _nest_token(nest: Any, token_of: TokenOf) -> bytes:
+    if isinstance(nest, Node):
+        return token_of(nest)
+    memo = Memo()
+    for node in find_nodes(nest):
+        memo.add(node, token_of(node))
+    return token(nest, memo=memo)
+
+
+def _path_to(node: Node, dep: Node) -> str:
+    """Say where among the arguments of a call a leaf sits, for messages."""
+    for position, arg in enumerate(node._args):
+        if arg is dep or (is_nest(arg) and any(found is dep for found in find_nodes(arg))):
+            return f"args[{position}]"
+    for name, arg in node._kwargs.items():
+        if any(found is dep for found in find_nodes(arg)):
+            return name
+    return "value"

@@ -1,0 +1,206 @@
+"""Node: what every vertex of an expression has in common, and what it refuses.
+
+A node stands for a value that is not there yet. Whatever needs the value (a
+truth, a length, a number, an array, a loop) raises `NotComputedError`, so that
+no library can mistake a node for a value, loop over it for ever, or put it
+into an array of objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
+
+from lazycache.errors import MisplacedNodeError, NotComputedError
+
+if TYPE_CHECKING:
+    from lazycache.digests import Memo
+
+NO_KWARGS: Mapping[str, Any] = MappingProxyType({})
+"""The keyword arguments of every call without any: one object, which nobody can change."""
+
+Rope = Any
+"""File inputs below a node: NO_FILES, one leaf, or a pair of ropes; see `flatten_rope`.
+
+A tuple of all inputs in each node would take memory quadratic in their number.
+"""
+
+NO_FILES: Rope = ()
+
+
+class Callee(Protocol):
+    """What a call node calls.
+
+    Attributes
+    ----------
+    name : str
+        For people.
+    token : bytes
+        The identity that goes into keys.
+    stored : bool
+        Whether results are kept on disk.
+    is_pure : bool
+        Whether it is a `@pure` function.
+    trusted : bool
+        Whether it leaves its arguments alone, so that they need no protection.
+    n_outputs : int or None
+        How many parts the result unpacks into, if that is known.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def token(self) -> bytes: ...
+    @property
+    def stored(self) -> bool: ...
+    @property
+    def is_pure(self) -> bool: ...
+    @property
+    def trusted(self) -> bool: ...
+    @property
+    def n_outputs(self) -> int | None: ...
+    def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Return the value of a call."""
+
+
+_texts: list[Callable[[Node], str]] = []
+
+
+def register_text(program: Callable[[Node], str]) -> None:
+    """Say how nodes are printed; called once, by `lazycache.show`."""
+    _texts[:] = [program]
+
+
+def _refuse(operation: str) -> Any:
+    def refuse(self: Node, *args: Any, **kwargs: Any) -> NoReturn:
+        raise NotComputedError(operation=operation)
+
+    return refuse
+
+
+class Node:
+    """A vertex of an expression: a leaf or a call.
+
+    A leaf has ``_function = None``, ``_value`` and ``_token`` (None while it
+    has not been taken); a call has ``_function``, ``_args``, ``_kwargs``,
+    ``_deps`` (its nodes, distinct, in order of appearance) and ``_key`` (None
+    while it has not been taken). Every node has ``_rope``: the file inputs
+    below it.
+    """
+
+    __slots__ = ("__weakref__",)
+
+    _function: Any
+    _args: tuple[Any, ...]
+    _kwargs: Mapping[str, Any]
+    _deps: tuple[Node, ...]
+    _key: Any
+    _value: Any
+    _token: bytes | None
+    _rope: Rope
+
+    __array_priority__: ClassVar[float] = 1e6
+    # pandas gives way to whoever has a higher one, so that `series + node` builds a node.
+    __pandas_priority__: ClassVar[int] = 1_000_000
+
+    __bool__ = _refuse("bool()")
+    __int__ = _refuse("int()")
+    __float__ = _refuse("float()")
+    __complex__ = _refuse("complex()")
+    __index__ = _refuse("use as an index")
+    __round__ = _refuse("round()")
+    __trunc__ = _refuse("math.trunc()")
+    __floor__ = _refuse("math.floor()")
+    __ceil__ = _refuse("math.ceil()")
+    __bytes__ = _refuse("bytes()")
+    __contains__ = _refuse("'in'")
+    __reversed__ = _refuse("reversed()")
+    __array__ = _refuse("conversion to an array")
+
+    @property
+    def _inputs(self) -> tuple[Any, ...]:
+        """The hashed leaves with files below this node, each once."""
+        return flatten_rope(self._rope)
+
+    def __len__(self) -> int:
+        return self._parts("len()")
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self[part] for part in range(self._parts("iteration"))])  # type: ignore[index]
+
+    def _parts(self, operation: str) -> int:
+        parts = getattr(self._function, "n_outputs", None)
+        if parts is None:
+            raise NotComputedError(operation=operation)
+        return int(parts)
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise TypeError("a lazy expression cannot be changed: build a new one, or change the result of compute(e)")
+
+    def __delitem__(self, index: Any) -> NoReturn:
+        raise TypeError("a lazy expression cannot be changed: build a new one, or change the result of compute(e)")
+
+    def __repr__(self) -> str:
+        return _texts[0](self) if _texts else object.__repr__(self)
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            raise NotComputedError(operation=f"format() with {spec!r}")
+        return str(self)
+
+    def __copy__(self) -> Node:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Node:
+        return self
+
+    @classmethod
+    def __lazycache_digest__(cls) -> NoReturn:
+        # Whoever asks found a node inside a value, where evaluation would not find it.
+        raise MisplacedNodeError(path="the value", container="container or object")
+
+    def _take_token(self, memo: Memo | None, path: str) -> bytes:
+        """Return the token of a leaf, taking it if need be."""
+        raise NotImplementedError
+
+    def _state(self) -> tuple[Any, ...]:
+        """Return what a pickle needs to build an equal node; nodes in it are found by `find_nodes`."""
+        raise NotImplementedError
+
+    @classmethod
+    def _from_state(cls, *state: Any) -> Node:
+        """Build a node from what `_state` returned."""
+        raise NotImplementedError
+
+
+def join_ropes(nodes: tuple[Node, ...]) -> Rope:
+    """Return the file inputs below several nodes, sharing what is there already."""
+    joined: Rope = NO_FILES
+    for node in nodes:
+        rope = node._rope
+        if rope is NO_FILES or rope is joined:
+            continue
+        joined = rope if joined is NO_FILES else (joined, rope)
+    return joined
+
+
+def flatten_rope(rope: Rope) -> tuple[Any, ...]:
+    """Return the leaves of a rope, each once, in order of appearance."""
+    if rope is NO_FILES:
+        return ()
+    if type(rope) is not tuple:
+        return (rope,)
+    found: dict[int, Any] = {}
+    seen: set[int] = set()
+    stack = [rope]
+    while stack:
+        part = stack.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if type(part) is tuple:
+            stack.extend(reversed(part))
+        else:
+            found[id(part)] = part
+    return tuple(found.values())

@@ -1,0 +1,115 @@
+"""Refusing nodes where evaluation would not find them, and what can only be read once."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import types
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from lazycache.errors import MisplacedNodeError, UnhashableError
+from lazycache.nests import is_nest, members, only_natives
+from lazycache.nodes import Node
+
+_OPAQUE = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+
+
+def check_placement(value: Any, path: str) -> None:
+    """Refuse a value that hides a node, or that is gone once it has been read.
+
+    Parameters
+    ----------
+    value : object
+        Something that becomes a leaf, so that no node in it would be evaluated.
+    path : str
+        Where it is, for the message.
+
+    Raises
+    ------
+    MisplacedNodeError
+        If a node is in a set, in the keys of a dict, in an array of objects,
+        in the fields of an object, or in a container of another type.
+    UnhashableError
+        If the value is a generator or another iterator.
+    """
+    kind = type(value)
+    if kind is np.ndarray and not value.dtype.hasobject:
+        return
+    if hasattr(kind, "__next__"):
+        raise UnhashableError(
+            path=path,
+            type_name=kind.__name__,
+            advice="it can be read only once; pass a list or a tuple of what it gives",
+        )
+    seen: set[int] = set()
+    stack: list[tuple[Any, str]] = [(value, kind.__name__)]
+    while stack:
+        part, holder = stack.pop()
+        if isinstance(part, Node):
+            raise MisplacedNodeError(path=path, container=holder)
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        inside = _inside(part)
+        if inside and not only_natives(inside):
+            name = type(part).__name__
+            stack.extend((member, name) for member in inside)
+
+
+def check_keys(mapping: dict[Any, Any], path: str) -> None:
+    """Refuse a dict with a node in its keys."""
+    if not only_natives(mapping):
+        for member in mapping:
+            if isinstance(member, Node) or type(member) is tuple or type(member) is frozenset:
+                check_placement((member,), path)
+
+
+def _inside(value: Any) -> list[Any]:
+    """Return what a value holds, one level down."""
+    if is_nest(value):
+        return [*members(value), *value] if type(value) is dict else list(members(value))
+    if isinstance(value, dict):
+        return (
+            [*value.keys(), *value.values(), *vars(value).values()]
+            if hasattr(value, "__dict__")
+            else [*value.keys(), *value.values()]
+        )
+    if isinstance(value, (set, frozenset, list, tuple, deque, *_VIEWS)):
+        return list(value)
+    if isinstance(value, np.ndarray):
+        return _flat(value.tolist()) if value.dtype.hasobject else []
+    if isinstance(value, functools.partial):
+        return [*value.args, *value.keywords.values()]
+    if isinstance(value, _OPAQUE):
+        return []
+    return _fields(value)
+
+
+def _flat(nested: Any) -> list[Any]:
+    return nested if type(nested) is list else [nested]
+
+
+def _fields(value: Any) -> list[Any]:
+    kind = type(value)
+    if kind.__module__.partition(".")[0] == "pandas":
+        return _object_columns(value)
+    if dataclasses.is_dataclass(kind):
+        return [getattr(value, field.name, None) for field in dataclasses.fields(kind)]
+    held: Iterable[Any] = getattr(value, "__dict__", {}).values()
+    slots = [name for base in kind.__mro__ for name in _slots(base)]
+    return [*held, *(getattr(value, name, None) for name in slots)]
+
+
+def _slots(kind: type) -> tuple[str, ...]:
+    names = kind.__dict__.get("__slots__", ())
+    return (names,) if isinstance(names, str) else tuple(name for name in names if not name.startswith("__"))
+
+
+def _object_columns(value: Any) -> list[Any]:
+    columns = [value[name] for name in value.columns] if hasattr(value, "columns") else [value]
+    return [np.asarray(column) for column in columns if getattr(column, "dtype", None) == object]
