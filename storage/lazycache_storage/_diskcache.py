@@ -1,3 +1,4 @@
+# ruff: noqa: ARG002  (the signatures are those of diskcache)
 """diskcache, held to bytes and to the connections of the index; imported by the first write."""
 
 import sqlite3
@@ -34,7 +35,9 @@ class _Writer(diskcache.Cache):  # type: ignore[misc]
     Its own ones cannot be closed before a fork, as they belong to threads.
     """
 
-    _connection: Callable[[], sqlite3.Connection]
+    def __init__(self, folder: str, connection: Callable[[], sqlite3.Connection], **settings: object) -> None:
+        self._connection = connection
+        super().__init__(folder, **settings)
 
     @property
     def _con(self) -> sqlite3.Connection:
@@ -46,10 +49,9 @@ class _Writer(diskcache.Cache):  # type: ignore[misc]
 
 def open_writer(folder: str, connection: Callable[[], sqlite3.Connection], *, network: bool) -> Any:
     """Return a diskcache in `folder`, made if it is not there, that never drops anything by itself."""
-    writer = _Writer.__new__(_Writer)
-    writer._connection = connection
-    writer.__init__(
+    return _Writer(
         folder,
+        connection,
         disk=_BytesDisk,
         disk_min_file_size=_NO_LIMIT,
         size_limit=_NO_LIMIT,
@@ -64,4 +66,3 @@ def open_writer(folder: str, connection: Callable[[], sqlite3.Connection], *, ne
         sqlite_mmap_size=0,
         sqlite_synchronous=1,
     )
-    return writer

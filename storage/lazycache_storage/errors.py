@@ -5,6 +5,7 @@
     LazyCacheError
     ├── StoreError
     │   ├── CorruptEntryError
+    │   │   └── RemovedEntryError
     │   ├── UnknownFormatError
     │   ├── ReadOnlyStoreError
     │   ├── UntrustedPickleError
@@ -60,6 +61,18 @@ class CorruptEntryError(StoreError):
     template = (
         "the stored entry {path} is damaged: {reason}; it counts as a miss (mend with `lazycache verify --repair`)"
     )
+
+
+class RemovedEntryError(CorruptEntryError):
+    """An entry was removed by another process after it was found; it is a miss like any other.
+
+    Attributes
+    ----------
+    path : str
+    reason : str
+    """
+
+    template = "the stored entry {path} was removed meanwhile: {reason}"
 
 
 class UnknownFormatError(StoreError):

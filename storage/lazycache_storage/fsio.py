@@ -20,7 +20,10 @@ OBJECT_MODE = 0o444
 
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESTALE})
 _NETWORK_FILE_SYSTEMS = frozenset(
-    "9p afs beegfs ceph cifs fuse.glusterfs fuse.sshfs gfs2 glusterfs gpfs lustre nfs nfs4 ocfs2 pvfs2 smb3 smbfs".split()
+    {
+        *("9p", "afs", "beegfs", "ceph", "cifs", "fuse.glusterfs", "fuse.sshfs", "gfs2", "glusterfs"),
+        *("gpfs", "lustre", "nfs", "nfs4", "ocfs2", "pvfs2", "smb3"),
+    }
 )
 
 
@@ -175,6 +178,15 @@ def remove(path: str) -> None:
         if not is_gone(error):
             raise
     step("removed")
+
+
+def unlink(path: str) -> None:
+    """Remove a file; it is no error if it is gone."""
+    try:
+        os.unlink(path)
+    except OSError as error:
+        if not is_gone(error):
+            raise
 
 
 def remove_empty_folder(path: str) -> bool:

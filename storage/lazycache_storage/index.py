@@ -8,16 +8,13 @@ Keys are 32 bytes for records and start with one of the prefixes below for
 everything else; no other row has a key of 32 bytes.
 """
 
-import os
 import sqlite3
-import threading
-import time
-import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from lazycache_storage import forking, fsio
+from lazycache_storage import fsio
+from lazycache_storage.connections import BUSY_SECONDS, Connections
 from lazycache_storage.errors import CorruptEntryError, ReadOnlyStoreError
 
 REF_PREFIX = b"ref:"
@@ -27,14 +24,17 @@ FILE_PREFIX = b"file:"
 DATABASE_FILE = "cache.db"
 """The name that diskcache gives its database."""
 
-BUSY_SECONDS = 60.0
-_FORK_PATIENCE_SECONDS = 10.0
-_IMMUTABLE_SECONDS = 1.0
+_TOUCH_PATIENCE_MS = 2000
 _PAGE = 1000
 
 _SELECT = "SELECT value FROM Cache WHERE key = ? AND raw = 1"
-_RANGE = "SELECT key, value, access_time, access_count FROM Cache WHERE raw = 1 AND key {} :last {} ORDER BY key LIMIT :limit"
+_RANGE = (
+    "SELECT key, value, access_time, access_count FROM Cache"
+    " WHERE raw = 1 AND key {} :last {} ORDER BY key LIMIT :limit"
+)
 _TOUCH = "UPDATE Cache SET access_time = max(access_time, ?), access_count = access_count + ? WHERE key = ? AND raw = 1"
+
+_REPLACE = "UPDATE Cache SET value = ? WHERE key = ? AND raw = 1"
 
 _BROKEN_CODES = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
@@ -64,22 +64,6 @@ def is_broken(error: sqlite3.Error) -> bool:
     return code & 0xFF in _BROKEN_CODES or code == sqlite3.SQLITE_IOERR_SHORT_READ or "no such table" in str(error)
 
 
-class _Handle:
-    """A connection and the lock that keeps it open while it is in use."""
-
-    __slots__ = ("__weakref__", "connection", "lock", "recheck", "seen")
-
-    def __init__(self, connection: sqlite3.Connection, seen: tuple[int, ...], recheck: float) -> None:
-        self.connection = connection
-        self.lock = threading.RLock()
-        self.seen = seen
-        # When an immutable connection must look whether the file was changed after all; 0.0 for never.
-        self.recheck = recheck
-
-    def __del__(self) -> None:
-        self.connection.close()
-
-
 class Index:
     """A map from bytes to bytes on disk, for any number of threads and processes.
 
@@ -104,35 +88,18 @@ class Index:
         self.path = f"{folder}/{DATABASE_FILE}"
         self.read_only = read_only
         self.network = network
-        self._local = threading.local()
-        self._opening = threading.RLock()
-        self._handles: weakref.WeakSet[_Handle] = weakref.WeakSet()
-        # Connections that came over a fork in use: sqlite forbids even to close them.
-        self._inherited: list[_Handle] = []
+        self._connections = Connections(self.path, read_only=read_only)
         self._writer: Any = None
-        forking.register(self)
 
     def create(self) -> None:
         """Make the database if there is none; many processes may do so at once."""
         fsio.make_folder(self.folder)
-        self._open_handle("rwc")
+        self._connections.open("rwc")
         self._writing()
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value under `key`, or None."""
-        try:
-            handle: _Handle = self._local.handle
-        except AttributeError:
-            handle = self._open_handle()
-        if handle.recheck:
-            handle = self._rechecked(handle)
-        try:
-            with handle.lock:
-                row = handle.connection.execute(_SELECT, (bytes(key),)).fetchone()
-        except sqlite3.ProgrammingError:
-            # A fork in another thread has closed the connection.
-            handle = self._open_handle()
-            row = handle.connection.execute(_SELECT, (bytes(key),)).fetchone()
+        row = self._connections.fetch_one(_SELECT, (bytes(key),))
         return None if row is None else _checked(row[0], self.path)
 
     def put(self, key: bytes, value: bytes) -> None:
@@ -156,13 +123,8 @@ class Index:
         """
         if self.read_only:
             raise ReadOnlyStoreError(path=self.folder)
-        handle = self._locked_handle()
-        try:
-            yield from self._transact(handle)
-        finally:
-            if handle.connection.in_transaction:
-                handle.connection.execute("ROLLBACK")
-            handle.lock.release()
+        with self._connections.use() as connection:
+            yield from self._transact(connection)
 
     def keys_with_prefix(self, prefix: bytes) -> Iterator[bytes]:
         """Iterate over the keys that begin with `prefix` and are not those of records."""
@@ -191,142 +153,58 @@ class Index:
         return int(self._fetch("SELECT count(*) FROM Cache WHERE raw = 1 AND length(key) = 32", {})[0][0])
 
     def touch(self, uses: Iterable[tuple[bytes, float, int]]) -> None:
-        """Note uses of records: triples of key, time of the last use, and number of uses."""
-        with self.transaction() as transaction:
-            transaction.touch(uses)
+        """Note uses of records: triples of key, time of the last use, and number of uses.
+
+        This does not open diskcache: a process with nothing but hits never does.
+        """
+        if self.read_only:
+            raise ReadOnlyStoreError(path=self.folder)
+        with self._connections.use() as connection:
+            # Uses are worth a short wait only: they come again.
+            connection.execute(f"PRAGMA busy_timeout = {_TOUCH_PATIENCE_MS}")
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.executemany(_TOUCH, ((when, count, bytes(key)) for key, when, count in uses))
+                connection.execute("COMMIT")
+            finally:
+                connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
 
     def is_current(self) -> bool:
-        """Tell whether the database is still the file that this thread has open."""
-        handle = getattr(self._local, "handle", None)
-        return handle is None or handle.seen[:2] == self._look()[:2]
+        """Tell whether the database is there, and still the file that was opened last."""
+        return self._connections.is_current()
+
+    @property
+    def last_seen(self) -> tuple[int, ...]:
+        """Device and inode of the database when it was last opened; empty before that."""
+        return self._connections.last_seen
+
+    def close(self) -> None:
+        """Close every connection; the next use opens one again."""
+        self._connections.close()
 
     def checkpoint(self) -> None:
         """Move what the write-ahead log holds into the database, as far as readers allow."""
         self._fetch("PRAGMA wal_checkpoint(PASSIVE)", {})
 
-    def close(self) -> None:
-        """Close every connection; the next use opens one again."""
-        with self._opening:
-            self._close_handles()
-            self._local = threading.local()
-            self._writer = None
-
-    def before_fork(self) -> None:
-        """Close every connection, so that the child inherits none."""
-        self._opening.acquire()
-        self._close_handles()
-        self._local = threading.local()
-
-    def after_fork(self, *, in_child: bool) -> None:
-        """Allow connections again."""
-        if in_child:
-            self._opening = threading.RLock()
-            self._inherited.extend(self._handles)
-            self._handles = weakref.WeakSet()
-            self._writer = None
-        else:
-            self._opening.release()
-
-    def _close_handles(self) -> None:
-        for handle in list(self._handles):
-            if not handle.lock.acquire(timeout=_FORK_PATIENCE_SECONDS):
-                continue
-            try:
-                if not handle.connection.in_transaction:
-                    handle.connection.close()
-                    self._handles.discard(handle)
-            except sqlite3.ProgrammingError:
-                self._handles.discard(handle)
-            finally:
-                handle.lock.release()
-
-    def _look(self) -> tuple[int, ...]:
-        found = fsio.stat(self.path)
-        return (0,) if found is None else (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
-
-    def _open_handle(self, mode: str = "") -> _Handle:
-        """Open a connection for this thread."""
-        with self._opening:
-            seen, recheck = self._look(), 0.0
-            if self.read_only:
-                try:
-                    connection = self._connect("mode=ro")
-                except sqlite3.OperationalError:
-                    # A write-ahead log needs files beside the database, even to read it.
-                    connection = self._connect("immutable=1")
-                    recheck = time.monotonic() + _IMMUTABLE_SECONDS
-            else:
-                connection = self._connect(f"mode={mode or 'rw'}")
-            handle = _Handle(connection, seen if mode != "rwc" else self._look(), recheck)
-            self._handles.add(handle)
-            self._local.handle = handle
-            return handle
-
-    def _connect(self, options: str) -> sqlite3.Connection:
-        quoted = self.path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-        connection = sqlite3.connect(
-            f"file:{quoted}?{options}",
-            uri=True,
-            timeout=BUSY_SECONDS,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-        try:
-            # The log is synced when it is merged; a commit then survives kill -9, and a power cut leaves the
-            # database good, without the last commits.
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA cache_size = -8192")
-            # Nothing in the database is trusted to run code: no triggers or views with functions.
-            connection.execute("PRAGMA trusted_schema = OFF")
-            # Only a read shows whether the database can be opened at all.
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _rechecked(self, handle: _Handle) -> _Handle:
-        now = time.monotonic()
-        if now < handle.recheck:
-            return handle
-        if self._look() != handle.seen:
-            return self._open_handle()
-        handle.recheck = now + _IMMUTABLE_SECONDS
-        return handle
-
-    def _locked_handle(self) -> _Handle:
-        """Return the handle of this thread with its lock held and its connection open."""
-        while True:
-            handle: _Handle | None = getattr(self._local, "handle", None)
-            if handle is None:
-                handle = self._open_handle()
-            handle.lock.acquire()
-            if handle is getattr(self._local, "handle", None):
-                return handle
-            handle.lock.release()
-
     def _fetch(self, query: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
-        handle = self._locked_handle()
-        try:
-            return handle.connection.execute(query, parameters).fetchall()
-        finally:
-            handle.lock.release()
+        with self._connections.use() as connection:
+            return connection.execute(query, parameters).fetchall()
 
     def _writing(self) -> Any:
         """Return the diskcache, which is opened by the first write of a process."""
         if self._writer is None:
             from lazycache_storage._diskcache import open_writer
 
-            self._writer = open_writer(self.folder, lambda: self._local.handle.connection, network=self.network)
+            self._writer = open_writer(self.folder, self._connections.current, network=self.network)
         return self._writer
 
-    def _transact(self, handle: _Handle) -> Iterator["Transaction"]:
+    def _transact(self, connection: sqlite3.Connection) -> Iterator["Transaction"]:
         from diskcache import Timeout  # type: ignore[import-untyped]
 
         writer = self._writing()
         try:
             with writer.transact():
-                yield Transaction(writer, handle.connection, self.path)
+                yield Transaction(writer, connection, self.path)
                 fsio.step("commit")
         except Timeout as error:
             # diskcache tells nothing of why it could not begin; sqlite did.
@@ -356,8 +234,12 @@ class Transaction:
         return bool(self._writer.delete(bytes(key)))
 
     def touch(self, uses: Iterable[tuple[bytes, float, int]]) -> None:
-        """Note uses of records: triples of key, time of the last use, and number of uses."""
+        """Note uses of records, as `Index.touch` does."""
         self._connection.executemany(_TOUCH, ((when, count, bytes(key)) for key, when, count in uses))
+
+    def replace(self, key: bytes, value: bytes) -> bool:
+        """Write another value into a row and keep its uses; return whether the row was there."""
+        return self._connection.execute(_REPLACE, (value, bytes(key))).rowcount > 0
 
     def keys_with_prefix(self, prefix: bytes) -> list[bytes]:
         """Return the keys that begin with `prefix` and are not those of records, as this transaction sees them."""

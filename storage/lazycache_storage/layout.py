@@ -22,6 +22,9 @@ STORE_FORMAT = 1
 
 ObjectKind = Literal["zarr", "blob"]
 
+KEY_BYTES = 32
+"""Length of the key of a record; no other row of the index has one of this length."""
+
 FORMAT_FILE = "format.json"
 CACHEDIR_TAG_FILE = "CACHEDIR.TAG"
 INDEX_FOLDER = "index"
@@ -29,6 +32,16 @@ OBJECTS_FOLDER = "objects"
 LOCKS_FOLDER = "locks"
 TMP_FOLDER = "tmp"
 TRASH_FOLDER = "trash"
+
+CREATE_LOCK_FILE = "create.lock"
+"""Held while the store is made or its index is replaced."""
+
+BROKEN_SUFFIX = ".broken-"
+"""Between the name of the index and the time when it was found broken and set aside."""
+
+TOP_NAMES = frozenset(
+    (FORMAT_FILE, CACHEDIR_TAG_FILE, INDEX_FOLDER, OBJECTS_FOLDER, LOCKS_FOLDER, TMP_FOLDER, TRASH_FOLDER)
+)
 
 CACHEDIR_TAG_TEXT = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"

@@ -1,0 +1,200 @@
+"""Connections to one sqlite database: one for each thread, none across a fork."""
+
+import sqlite3
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from lazycache_storage import forking, fsio
+
+BUSY_SECONDS = 60.0
+"""How long a writer waits for another."""
+
+_FORK_PATIENCE_SECONDS = 10.0
+_IMMUTABLE_SECONDS = 1.0
+
+
+class _Handle:
+    """A connection and the lock that keeps it open while it is in use."""
+
+    __slots__ = ("__weakref__", "connection", "lock", "recheck", "seen")
+
+    def __init__(self, connection: sqlite3.Connection, seen: tuple[int, ...], recheck: float) -> None:
+        self.connection = connection
+        self.lock = threading.RLock()
+        self.seen = seen
+        # When an immutable connection must look whether the file was changed after all; 0.0 for never.
+        self.recheck = recheck
+
+    def __del__(self) -> None:
+        self.connection.close()
+
+
+class Connections:
+    """The connections of this process to one database.
+
+    Parameters
+    ----------
+    path : str
+        The database file.
+    read_only : bool
+        Open it for reading, even in a folder that may not be written.
+
+    Attributes
+    ----------
+    last_seen : tuple of int
+        Device and inode of the database when it was last opened; empty before that.
+    """
+
+    def __init__(self, path: str, *, read_only: bool) -> None:
+        self.last_seen: tuple[int, ...] = ()
+        self._path = path
+        self._read_only = read_only
+        self._local = threading.local()
+        self._opening = threading.RLock()
+        self._handles: weakref.WeakSet[_Handle] = weakref.WeakSet()
+        # Connections that came over a fork in use: sqlite forbids even to close them.
+        self._inherited: list[_Handle] = []
+        forking.register(self)
+
+    def fetch_one(self, query: str, parameters: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """Return the first row of a query; the fast way for look-ups."""
+        try:
+            handle: _Handle = self._local.handle
+        except AttributeError:
+            handle = self.open()
+        if handle.recheck:
+            handle = self._rechecked(handle)
+        try:
+            with handle.lock:
+                return handle.connection.execute(query, parameters).fetchone()  # type: ignore[no-any-return]
+        except sqlite3.ProgrammingError:
+            # Closed meanwhile by a fork in another thread.
+            with self.use() as connection:
+                return connection.execute(query, parameters).fetchone()  # type: ignore[no-any-return]
+
+    @contextmanager
+    def use(self) -> Iterator[sqlite3.Connection]:
+        """Keep the connection of this thread open during a block; a transaction that is left open is undone."""
+        handle = self._locked()
+        try:
+            yield handle.connection
+        finally:
+            try:
+                if handle.connection.in_transaction:
+                    handle.connection.execute("ROLLBACK")
+            finally:
+                handle.lock.release()
+
+    def open(self, mode: str = "") -> _Handle:
+        """Open a connection for this thread."""
+        with self._opening:
+            seen, recheck = self._look(), 0.0
+            self.last_seen = seen[:2]
+            if self._read_only:
+                try:
+                    connection = self._connect("mode=ro")
+                except sqlite3.OperationalError:
+                    # A write-ahead log needs files beside the database, even to read it.
+                    connection = self._connect("immutable=1")
+                    recheck = time.monotonic() + _IMMUTABLE_SECONDS
+            else:
+                connection = self._connect(f"mode={mode or 'rw'}")
+            handle = _Handle(connection, seen if mode != "rwc" else self._look(), recheck)
+            self.last_seen = handle.seen[:2]
+            self._handles.add(handle)
+            self._local.handle = handle
+            return handle
+
+    def current(self) -> sqlite3.Connection:
+        """Return the connection of this thread, which must have one."""
+        handle: _Handle = self._local.handle
+        return handle.connection
+
+    def is_current(self) -> bool:
+        """Tell whether the database is there, and still the file that was opened last."""
+        found = self._look()[:2]
+        return found == self.last_seen if self.last_seen else len(found) > 1
+
+    def close(self) -> None:
+        """Close every connection; the next use opens one again."""
+        with self._opening:
+            self._close_handles()
+            self._local = threading.local()
+
+    def before_fork(self) -> None:
+        """Close every connection, so that the child inherits none."""
+        self._opening.acquire()
+        self._close_handles()
+        self._local = threading.local()
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Allow connections again."""
+        if in_child:
+            self._opening = threading.RLock()
+            self._inherited.extend(self._handles)
+            self._handles = weakref.WeakSet()
+        else:
+            self._opening.release()
+
+    def _close_handles(self) -> None:
+        for handle in list(self._handles):
+            if not handle.lock.acquire(timeout=_FORK_PATIENCE_SECONDS):
+                continue
+            try:
+                if not handle.connection.in_transaction:
+                    handle.connection.close()
+                    self._handles.discard(handle)
+            except sqlite3.ProgrammingError:
+                self._handles.discard(handle)
+            finally:
+                handle.lock.release()
+
+    def _look(self) -> tuple[int, ...]:
+        found = fsio.stat(self._path)
+        return (0,) if found is None else (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+
+    def _connect(self, options: str) -> sqlite3.Connection:
+        quoted = self._path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+        connection = sqlite3.connect(
+            f"file:{quoted}?{options}",
+            uri=True,
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        try:
+            # The log is synced when it is merged; a commit then survives kill -9, and a power cut leaves the
+            # database good, without the last commits.
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA cache_size = -8192")
+            # Nothing in the database is trusted to run code: no triggers or views with functions.
+            connection.execute("PRAGMA trusted_schema = OFF")
+            # Only a read shows whether the database can be opened at all.
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _rechecked(self, handle: _Handle) -> _Handle:
+        now = time.monotonic()
+        if now < handle.recheck:
+            return handle
+        if self._look() != handle.seen:
+            return self.open()
+        handle.recheck = now + _IMMUTABLE_SECONDS
+        return handle
+
+    def _locked(self) -> _Handle:
+        """Return the handle of this thread with its lock held and its connection open."""
+        while True:
+            found: _Handle | None = getattr(self._local, "handle", None)
+            handle = found or self.open()
+            handle.lock.acquire()
+            if handle is getattr(self._local, "handle", None):
+                return handle
+            handle.lock.release()

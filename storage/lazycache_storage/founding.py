@@ -1,0 +1,114 @@
+"""Opening a store: is it one, of which format, may it be written; making it if there is none."""
+
+import os
+import time
+from typing import NamedTuple
+
+import msgspec
+
+from lazycache_storage import fsio, layout
+from lazycache_storage.errors import CorruptEntryError, UnknownFormatError
+from lazycache_storage.index import Index
+from lazycache_storage.locks import Claim
+
+_FORMAT_FILE_LIMIT = 4096
+
+
+class Opened(NamedTuple):
+    """How a store was found.
+
+    Attributes
+    ----------
+    read_only : bool
+        Whether it may only be read, by choice or by its permissions.
+    network : bool
+        Whether other machines may change its files.
+    """
+
+    read_only: bool
+    network: bool
+
+
+def open_folder(path: str, *, read_only: bool, create: bool) -> Opened:
+    """Find a store, or make it; many processes may do so at once.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no store, and it may not be made.
+    UnknownFormatError
+        If the folder is a store of another format.
+    OSError
+        If the folder cannot be made.
+    """
+    network = fsio.is_network(path)
+    if has_format(path):
+        return Opened(read_only or not fsio.is_writable(path), network)
+    if read_only or not create:
+        raise FileNotFoundError(f"there is no lazycache store in {path}")
+    fsio.make_folder(path)
+    lock = f"{layout.folder(path, layout.LOCKS_FOLDER)}/{layout.CREATE_LOCK_FILE}"
+    with Claim(lock, f"the new store {path}", lambda: has_format(path) or None) as claim:
+        if not claim.record:
+            _make(path, network)
+    return Opened(read_only=False, network=network)
+
+
+def has_format(path: str) -> bool:
+    """Tell whether a folder is a store of this format.
+
+    Raises
+    ------
+    UnknownFormatError
+        If it is a store of another format.
+    """
+    file = f"{path}/{layout.FORMAT_FILE}"
+    try:
+        data = fsio.read_file(file, limit=_FORMAT_FILE_LIMIT)
+        found = msgspec.json.decode(data)["format"]
+    except CorruptEntryError as error:
+        if fsio.stat(file) is None:
+            return False
+        raise UnknownFormatError(path=path, found="unreadable", supported=layout.STORE_FORMAT) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+        raise UnknownFormatError(path=path, found="unreadable", supported=layout.STORE_FORMAT) from error
+    if found != layout.STORE_FORMAT or isinstance(found, bool):
+        raise UnknownFormatError(path=path, found=found, supported=layout.STORE_FORMAT)
+    return True
+
+
+def _make(path: str, network: bool) -> None:
+    # A user's own folder with other files in it must not fall out of the backups.
+    is_ours = set(os.listdir(path)) <= layout.TOP_NAMES
+    for name in (layout.OBJECTS_FOLDER, layout.LOCKS_FOLDER, layout.TMP_FOLDER, layout.TRASH_FOLDER):
+        fsio.make_folder(layout.folder(path, name))
+    fsio.step("made folders")
+    index = Index(layout.folder(path, layout.INDEX_FOLDER), network=network)
+    index.create()
+    index.close()
+    fsio.step("made index")
+    if is_ours:
+        fsio.write_atomically(f"{path}/{layout.CACHEDIR_TAG_FILE}", layout.CACHEDIR_TAG_TEXT.encode())
+    # Last of all: a folder with this file is whole.
+    data = msgspec.json.encode({"format": layout.STORE_FORMAT, "made_by": "lazycache"}) + b"\n"
+    fsio.write_atomically(f"{path}/{layout.FORMAT_FILE}", data)
+
+
+def set_aside_index(path: str, index: Index) -> str:
+    """Rename a broken index and start an empty one; return where the broken one is.
+
+    If another process has done so already, only the connections are closed and
+    an empty text is returned.
+    """
+    broken = index.last_seen
+    index.close()
+    lock = f"{layout.folder(path, layout.LOCKS_FOLDER)}/{layout.CREATE_LOCK_FILE}"
+    with Claim(lock, f"a new index of {path}", lambda: None):
+        found = fsio.stat(index.path)
+        if found is not None and (found.st_dev, found.st_ino) != broken:
+            return ""
+        aside = f"{index.folder}{layout.BROKEN_SUFFIX}{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}"
+        fsio.move(index.folder, aside)
+        fsio.step("index set aside")
+        index.create()
+        return aside

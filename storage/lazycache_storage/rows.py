@@ -1,0 +1,71 @@
+"""The index as a store uses it: errors of sqlite become what they mean for the store."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from lazycache_storage import founding, layout
+from lazycache_storage.errors import CorruptEntryError, ReadOnlyStoreError
+from lazycache_storage.index import Index, Transaction, is_broken
+
+
+class Rows:
+    """The rows of one store.
+
+    Parameters
+    ----------
+    path : str
+        The store.
+    read_only, network : bool
+    forget : callable
+        Called when what is in memory is no longer what is on disk.
+    """
+
+    def __init__(self, path: str, *, read_only: bool, network: bool, forget: Callable[[], None]) -> None:
+        self.path = path
+        self.read_only = read_only
+        self.index = Index(layout.folder(path, layout.INDEX_FOLDER), read_only=read_only, network=network)
+        self._forget = forget
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value under a key, or None."""
+        try:
+            return self.index.get(key)
+        except sqlite3.Error as error:
+            raise self._explained(error) from error
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Hold the write lock of the index."""
+        self.check_writable()
+        if not self.index.is_current():
+            # Somebody has removed or replaced the folder while it was open.
+            self.index.close()
+            self._forget()
+            founding.open_folder(self.path, read_only=False, create=True)
+        with self.guarded(), self.index.transaction() as transaction:
+            yield transaction
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Explain the errors of sqlite in a block."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise self._explained(error) from error
+
+    def check_writable(self) -> None:
+        """Raise ReadOnlyStoreError if the store may only be read."""
+        if self.read_only:
+            raise ReadOnlyStoreError(path=self.path)
+
+    def _explained(self, error: sqlite3.Error) -> Exception:
+        """Return the error to raise for one of sqlite; a broken index is set aside."""
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY:
+            return ReadOnlyStoreError(path=self.path)
+        if not is_broken(error) or self.read_only:
+            return error
+        aside = founding.set_aside_index(self.path, self.index)
+        self._forget()
+        reason = f"{error}; it was renamed to {aside}, and the store starts anew" if aside else str(error)
+        return CorruptEntryError(path=self.index.folder, reason=reason)

@@ -1,0 +1,434 @@
+"""Store: get, put, forget; everything about one folder of results.
+
+The order of operations, and what it promises, is in ``FORMAT.md``.
+"""
+
+import functools
+import logging
+import os
+import socket
+import sqlite3
+import time
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+import msgspec
+
+from lazycache_storage import codec, founding, fsio, layout
+from lazycache_storage.digest import Digest
+from lazycache_storage.errors import CorruptEntryError, NotStorableError, RemovedEntryError
+from lazycache_storage.index import CLAIM_PREFIX, FILE_PREFIX, REF_PREFIX, Index
+from lazycache_storage.loading import Counters, Loader, is_from_another_boot
+from lazycache_storage.locks import Claim
+from lazycache_storage.memory import NOTHING, Memory, cannot_change
+from lazycache_storage.objects import Sink
+from lazycache_storage.publishing import Publisher
+from lazycache_storage.record import FileState, Record, decode_record, encode_record
+from lazycache_storage.rows import Rows
+
+log = logging.getLogger("lazycache")
+
+ROW_PAYLOAD_BYTES = 32 << 10
+"""Payloads up to this size sit in the record, larger ones in a blob."""
+
+MEMORY_BYTES = 64 << 20
+FLUSH_USES_AT = 1000
+"""Uses of so many keys are written to the index together."""
+
+
+class Stored(NamedTuple):
+    """One entry of a store, as `Store.records` lists it.
+
+    Attributes
+    ----------
+    key : Digest
+    record : Record
+    last_used : float
+        Seconds since the epoch.
+    uses : int
+    """
+
+    key: Digest
+    record: Record
+    last_used: float
+    uses: int
+
+
+class Store:
+    """A folder of results under keys, for any number of threads and processes.
+
+    An open store survives a fork: the child opens its own connections.
+
+    Parameters
+    ----------
+    path : str or path-like
+    read_only : bool
+        Never write. A folder that may not be written is read only by itself.
+    create : bool
+        Make the store if there is none.
+    allow_pickle : bool
+        Whether results that are pickles are loaded, if the folder is trusted.
+    memory_bytes : int
+        How much the tier in memory may take.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no store, and it may not be made.
+    UnknownFormatError
+        If the folder is a store of another format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from lazycache_storage.digest import Digest
+    >>> key = Digest(bytes(32))
+    >>> with tempfile.TemporaryDirectory() as folder, Store(folder + "/store") as store:
+    ...     record = store.put([key], {"a": [1, 2]}, {"function": "f"})
+    ...     store.load(store.find(key), key)
+    {'a': [1, 2]}
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        read_only: bool = False,
+        create: bool = True,
+        allow_pickle: bool = True,
+        memory_bytes: int = MEMORY_BYTES,
+    ) -> None:
+        self.path = os.path.abspath(os.fspath(path))
+        opened = founding.open_folder(self.path, read_only=read_only, create=create)
+        self.read_only = opened.read_only
+        self.network = opened.network
+        self.allow_pickle = allow_pickle
+        self.counters = Counters()
+        self._memory = Memory(memory_bytes)
+        self._rows = Rows(self.path, read_only=self.read_only, network=self.network, forget=self._memory.clear)
+        self.index = self._rows.index
+        self._loader = Loader(self.path, self._memory, self.counters, network=self.network, allow_pickle=allow_pickle)
+        # Keys whose record could not be read or loaded here: what is put next replaces it.
+        self._unreadable: set[bytes] = set()
+        self._at_exit = weakref.finalize(self, _write_uses_quietly, self.index, self._memory)
+
+    def find(self, key: Digest) -> Record | None:
+        """Return the record under `key`, or None.
+
+        Raises
+        ------
+        CorruptEntryError
+            If there is one that cannot be read, or if the index is broken.
+        """
+        entry = self._memory.get(key)
+        if entry is not None:
+            self.counters.memory += 1
+            if self._memory.note_use(key) >= FLUSH_USES_AT:
+                _write_uses_quietly(self.index, self._memory)
+            return entry.record
+        record = self._look(key)
+        if record is None:
+            self.counters.misses += 1
+            return None
+        self.counters.disk += 1
+        self._memory.note_use(key)
+        return record
+
+    def contains(self, key: Digest) -> bool:
+        """Tell whether there is a record under `key`; does not count as a use."""
+        return self._memory.peek(key) is not None or self._look(key) is not None
+
+    def load(self, record: Record, key: Digest | None = None) -> Any:
+        """Return the value of a record: read-only arrays, and fresh copies of what can be changed.
+
+        An array is the same object each time, for as long as it is alive.
+
+        Raises
+        ------
+        CorruptEntryError
+            If an object is missing or damaged, or the payload cannot be decoded.
+            A later `put` under `key` then replaces the record.
+        UntrustedPickleError
+            If it is a pickle, and the store may not be trusted with code.
+        """
+        entry = None if key is None else self._memory.peek(key)
+        if entry is not None and entry.value is not NOTHING and entry.record is record:
+            return entry.value
+        try:
+            value = self._loader.load(record)
+        except CorruptEntryError as error:
+            raise self._after_damage(key, error) from error
+        if entry is not None and not record.objects and cannot_change(value):
+            entry.value = value
+        if key is not None and is_from_another_boot(record):
+            self._mark_verified(key, record)
+        return value
+
+    def put(
+        self,
+        keys: Sequence[Digest],
+        value: object,
+        record_fields: Mapping[str, Any],
+        *,
+        files_for_key: Mapping[bytes, tuple[FileState, ...]] | None = None,
+        replace: bool = False,
+    ) -> Record:
+        """Store a value under keys; the first one to do so wins.
+
+        Parameters
+        ----------
+        keys : sequence of Digest
+            All get the same record, but for its files.
+        value : object
+        record_fields : mapping
+            Fields of `Record` beside those that say where the value is.
+        files_for_key : mapping, optional
+            The field ``files`` for those keys where it differs.
+        replace : bool
+            Write the record also where there is one.
+
+        Returns
+        -------
+        Record
+            The record that is now under the first key.
+
+        Raises
+        ------
+        ReadOnlyStoreError
+        NotStorableError
+            If the value cannot be written in a form that could be read back.
+        OSError, sqlite3.Error
+            If it could not be written, for example because the disk is full.
+        """
+        self._rows.check_writable()
+        replaced = {key for key in keys if replace or key in self._unreadable}
+        publisher = Publisher(self.path, self.index)
+        for trust in (True, False):
+            with publisher.staging(trust=trust) as sink:
+                record = self._encode(value, record_fields, sink, publisher)
+                with self._rows.transaction() as transaction:
+                    written = publisher.publish(transaction, keys, record, files_for_key or {}, replaced)
+                    transaction.touch(self._memory.take_uses())
+                if written is not None:
+                    break
+        else:
+            raise NotStorableError(type_name=type(value).__name__, reason="its objects vanish as they are written")
+        publisher.empty_trash()
+        self.counters.stored += 1
+        self._unreadable.difference_update(keys)
+        for key, (row, nbytes) in written.items():
+            self._memory.put(key, row, nbytes)
+        return written[keys[0]][0]
+
+    def forget(self, key: Digest) -> bool:
+        """Remove the record under `key`, and the objects that only it needed; return whether there was one."""
+        self._rows.check_writable()
+        self._memory.drop(key)
+        with self._rows.transaction() as transaction:
+            data = transaction.get(key)
+            if data is None:
+                return False
+            transaction.delete(key)
+            names = _object_names(data)
+            for name, _ in names:
+                transaction.delete(REF_PREFIX + name + key)
+        self.remove_unneeded(names)
+        return True
+
+    def remove_unneeded(self, names: Iterable[tuple[bytes, layout.ObjectKind]]) -> int:
+        """Remove those objects that no record needs any more; return how many.
+
+        The records must have been deleted in an earlier transaction: killed
+        between the two, orphans are left, but never a record without its object.
+        """
+        trash = layout.folder(self.path, layout.TRASH_FOLDER)
+        fsio.make_folder(trash)
+        moved = []
+        with self._rows.transaction() as transaction:
+            for name, kind in names:
+                aside = fsio.temporary_name(trash)
+                if not transaction.keys_with_prefix(REF_PREFIX + name) and fsio.move(
+                    layout.object_path(self.path, Digest(name), kind), aside
+                ):
+                    moved.append(aside)
+        for path in moved:
+            fsio.remove(path)
+        return len(moved)
+
+    def update(self, key: Digest, record: Record) -> bool:
+        """Write another record, of the same objects, under a key that has one; return whether it had."""
+        self._rows.check_writable()
+        data = encode_record(record)
+        with self._rows.transaction() as transaction:
+            found = transaction.replace(key, data)
+        if found:
+            self._memory.put(key, record, len(data))
+        return found
+
+    def records(self) -> Iterator[Stored]:
+        """Iterate over the records in the order of their keys; those that cannot be read are left out."""
+        with self._rows.guarded():
+            for row in self.index.items():
+                if len(row.key) == layout.KEY_BYTES:
+                    try:
+                        record = decode_record(row.value)
+                    except CorruptEntryError as error:
+                        log.debug("%s", error)
+                        continue
+                    yield Stored(Digest(row.key), record, row.last_used, row.uses)
+
+    def keys(self) -> Iterator[Digest]:
+        """Iterate over the keys of all records."""
+        with self._rows.guarded():
+            for row in self.index.items():
+                if len(row.key) == layout.KEY_BYTES:
+                    yield Digest(row.key)
+
+    def __len__(self) -> int:
+        """Return the number of records."""
+        with self._rows.guarded():
+            return self.index.count_records()
+
+    def __bool__(self) -> bool:
+        """Return True: an empty store is a store."""
+        return True
+
+    def computing(
+        self,
+        key: Digest,
+        what: str,
+        ready: Callable[[], Record | None] | None = None,
+        *,
+        expected: float = 0.0,
+        timeout: float | None = None,
+    ) -> Claim[Record]:
+        """Return a context manager in which this thread alone computes `key`.
+
+        Parameters
+        ----------
+        key : Digest
+        what : str
+            A short text for those who wait.
+        ready : callable, optional
+            Looks for the result while waiting, and once the lock is taken; by
+            default, in the index.
+        expected : float
+            Seconds that it took last time; 0 if unknown.
+        timeout : float, optional
+            Seconds to wait for others at most.
+
+        Raises
+        ------
+        LockTimeoutError
+            When entered, if `timeout` passed.
+        """
+        path = layout.lock_path(self.path, key)
+        return Claim(path, what, ready or (lambda: self._look(key)), expected=expected, timeout=timeout)
+
+    def claim_get(self, digest: Digest) -> bytes | None:
+        """Return what was claimed under a digest."""
+        return self._rows.get(CLAIM_PREFIX + digest)
+
+    def claim_put(self, digest: Digest, data: bytes) -> None:
+        """Write a claim."""
+        self._put(CLAIM_PREFIX + digest, data)
+
+    def memo_get(self, digest: Digest) -> bytes | None:
+        """Return the remembered content digest of a file."""
+        return self._rows.get(FILE_PREFIX + digest)
+
+    def memo_put(self, digest: Digest, data: bytes) -> None:
+        """Remember the content digest of a file."""
+        self._put(FILE_PREFIX + digest, data)
+
+    def flush(self) -> None:
+        """Write the uses that were only counted so far."""
+        if not self.read_only:
+            with self._rows.guarded():
+                _write_uses(self.index, self._memory)
+
+    def close(self) -> None:
+        """Write what is pending and close the files; the next use opens them again."""
+        _write_uses_quietly(self.index, self._memory)
+        self.index.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        self.close()
+
+    def _look(self, key: bytes) -> Record | None:
+        """Return the record under `key` from memory or the index, without counting a use."""
+        entry = self._memory.peek(key)
+        if entry is not None:
+            return entry.record
+        data = self._rows.get(key)
+        if data is None:
+            return None
+        try:
+            record = decode_record(data, f"{self.index.folder}[{key[:3].hex()}]")
+        except CorruptEntryError:
+            self._unreadable.add(key)
+            raise
+        self._memory.put(key, record, len(data))
+        return record
+
+    def _put(self, key: bytes, data: bytes) -> None:
+        with self._rows.transaction() as transaction:
+            transaction.put(key, data)
+
+    def _encode(self, value: object, fields: Mapping[str, Any], sink: Sink, publisher: Publisher) -> Record:
+        kind, payload, refs = codec.encode(value, sink)
+        nbytes = len(payload) + sum(ref.nbytes for ref in refs)
+        blob = None
+        if len(payload) > ROW_PAYLOAD_BYTES:
+            blob, payload = publisher.write_payload(payload), b""
+        facts: dict[str, Any] = {"created": time.time(), "host": _host(), "boot": fsio.boot_id()}
+        return Record(**(facts | dict(fields)), kind=kind, payload=payload, blob=blob, objects=refs, nbytes=nbytes)
+
+    def _mark_verified(self, key: Digest, record: Record) -> None:
+        """Note that the objects of a record are on disk for good, now that they were read after another boot."""
+        if self.read_only:
+            return
+        with self._rows.transaction() as transaction:
+            if transaction.get(key) == encode_record(record):
+                transaction.replace(key, encode_record(msgspec.structs.replace(record, boot="")))
+        self._memory.drop(key)
+
+    def _after_damage(self, key: Digest | None, error: CorruptEntryError) -> CorruptEntryError:
+        """Return the error to raise when a record could not be loaded."""
+        if key is None:
+            return error
+        self._memory.drop(key)
+        if self._rows.get(key) is None:
+            return RemovedEntryError(path=self.path, reason="its record is gone")
+        self._unreadable.add(key)
+        return error
+
+
+def _write_uses(index: Index, memory: Memory) -> None:
+    uses = memory.take_uses()
+    if uses and not index.read_only:
+        index.touch(uses)
+
+
+def _write_uses_quietly(index: Index, memory: Memory) -> None:
+    """Write the uses if that is possible: they only say what gc should keep."""
+    try:
+        _write_uses(index, memory)
+    except (OSError, sqlite3.Error) as error:
+        log.debug("uses were not noted in %s: %s", index.folder, error)
+
+
+def _object_names(data: bytes) -> list[tuple[bytes, layout.ObjectKind]]:
+    try:
+        return [(ref.name, ref.kind) for ref in decode_record(data).all_objects()]
+    except CorruptEntryError:
+        return []
+
+
+@functools.cache
+def _host() -> str:
+    return socket.gethostname()
