@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from lazycache import pickling
-from lazycache.digests import Memo, own, snapshot
+from lazycache.digests import Memo, own, snapshot, token
 from lazycache.errors import NotComputedError
 from lazycache.keys import key
 from lazycache.nests import NATIVES, find_nodes, is_nest, members, only_natives, postorder, rebuild
@@ -154,16 +154,16 @@ class computed(Expression):  # noqa: N801
     def _take_token(self, memo: Memo | None, path: str) -> bytes:
         if self._token is None:
             value = self._value
-            frozen, token = snapshot(value, path=path, memo=memo)
+            frozen, taken = snapshot(value, path=path, memo=memo)
             if frozen is not value:
                 _mention_large_copy(value)
-            _publish(self, frozen, token)
+            _publish(self, frozen, taken)
         return self._token  # type: ignore[return-value]
 
     def _state(self) -> tuple[Any, ...]:
         # The token first: a thread that sees it also sees the value that it describes.
-        token = self._token
-        return self._value, token, self._style
+        taken = self._token
+        return self._value, taken, self._style
 
     @classmethod
     def _from_state(cls, *state: Any) -> Self:
@@ -255,14 +255,24 @@ class lazy(Expression):  # noqa: N801
         return node
 
 
-def _make_leaf(cls: type[Any], value: Any, owned: bool, style: str) -> Any:
+def _make_leaf(cls: type[computed], value: Any, owned: bool, style: str) -> Any:
     kind = type(value)
+    if kind in _INLINE:
+        return _leaf(cls, value, token(value), style)
     if kind not in NATIVES:
         if find_nodes(value):
             what = "an expression" if isinstance(value, Node) else f"a {kind.__name__} that holds expressions"
             raise NotComputedError(operation=f"computed() of {what}")
         check_placement(value, "value")
-    return computed._from_state.__func__(cls, value, own(value) if owned else None, style)  # type: ignore[attr-defined]
+    return _leaf(cls, value, own(value) if owned else None, style)
+
+
+def _leaf(cls: type[computed], value: Any, taken: bytes | None, style: str) -> computed:
+    leaf = object.__new__(cls)
+    leaf._value = value
+    leaf._token = taken
+    leaf._style = style
+    return leaf
 
 
 # -- building -----------------------------------------------------------------
@@ -293,13 +303,13 @@ def coerce(value: Any, path: str = "value") -> Any:
     if kind in NATIVES:
         return value if kind in _INLINE or len(value) <= _LONG_TEXT else computed(value)
     if kind is np.ndarray and not value.dtype.hasobject:
-        return computed._from_state(value, None, "computed")
+        return _leaf(computed, value, None, "computed")
     if is_nest(value):
         return _coerce_nest(value, path)
     if _is_numpy_constant(value):
         return value
     check_placement(value, path)
-    return computed._from_state(value, None, "computed")
+    return _leaf(computed, value, None, "computed")
 
 
 def _coerce_nest(nest: Any, path: str) -> Any:
@@ -309,7 +319,7 @@ def _coerce_nest(nest: Any, path: str) -> Any:
         if _is_constant(nest):
             return nest
         check_placement(nest, path)
-        return computed._from_state(nest, None, "computed")
+        return _leaf(computed, nest, None, "computed")
     built: dict[int, Any] = {}
     for inner in postorder(nest):
         inside = members(inner)
@@ -373,14 +383,17 @@ _new: Callable[[type[lazy]], lazy] = object.__new__
 
 def _find_deps(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Node, ...]:
     found: dict[int, Node] = {}
+    only_nodes = not kwargs
     for arg in args if not kwargs else (*args, *kwargs.values()):
         if isinstance(arg, Node):
             found[id(arg)] = arg
-        elif type(arg) not in NATIVES:
+            continue
+        only_nodes = False
+        if type(arg) not in NATIVES:
             for node in find_nodes(arg):
                 found[id(node)] = node
-    # Where every argument is a node, one tuple serves as both.
-    return args if len(found) == len(args) and not kwargs else tuple(found.values())
+    # Where every argument is another node, one tuple serves as both.
+    return args if only_nodes and len(found) == len(args) else tuple(found.values())
 
 
 def _operate(operation: Operation, node: Expression, other: Any, args: tuple[Any, ...]) -> lazy:
