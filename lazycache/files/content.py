@@ -1,0 +1,59 @@
+"""The digest of a file's bytes, read in pieces of constant size."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from io import FileIO
+
+from lazycache_storage.arrayhash import bytes_digest
+from lazycache_storage.digest import Digest
+
+_DOMAIN = b"lazycache file content 1\0"
+_PIECE = 16 << 20
+_SMALL = 1 << 20
+
+
+def content_digest(path: str) -> Digest:
+    """Return the digest of the bytes in the file `path`.
+
+    The file is read and not mapped, since a map of a file that somebody cuts
+    short kills the process. Threads hash each piece; none outlives the call.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     paths = [os.path.join(folder, name) for name in "ab"]
+    ...     sizes = [open(path, "w").write("hello") for path in paths]
+    ...     content_digest(paths[0]) == content_digest(paths[1])
+    True
+    """
+    outer = hashlib.sha256(_DOMAIN)
+    size = 0
+    with FileIO(path) as file:
+        for piece in _pieces(file):
+            outer.update(bytes_digest(piece))
+            size += len(piece)
+    outer.update(size.to_bytes(8, "big"))
+    return Digest(outer.digest())
+
+
+def _pieces(file: FileIO) -> Iterator[memoryview]:
+    if os.fstat(file.fileno()).st_size < _SMALL:
+        # A buffer of one piece would cost more than reading a small file.
+        data = memoryview(file.readall())
+        for start in range(0, len(data), _PIECE):
+            yield data[start : start + _PIECE]
+        return
+    view = memoryview(bytearray(_PIECE))
+    while filled := _fill(file, view):
+        yield view[:filled]
+
+
+def _fill(file: FileIO, view: memoryview) -> int:
+    filled = 0
+    while filled < len(view) and (count := file.readinto(view[filled:])):
+        filled += count
+    return filled
