@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from lazycache_storage.errors import UntrustedPickleError
 from lazycache_storage.objects import Sink
 from lazycache_storage.pickles import decode_pickle, encode_pickle
@@ -9,6 +11,9 @@ from lazycache_storage.plain import NotPlain
 from lazycache_storage.plain_decoder import Load, decode_plain
 from lazycache_storage.plain_encoder import encode_plain
 from lazycache_storage.record import ObjectRef, PayloadKind
+
+_SCALARS = frozenset({type(None), bool, int, float})
+_pack = msgspec.msgpack.Encoder().encode
 
 
 def encode(value: Any, sink: Sink) -> tuple[PayloadKind, bytes, tuple[ObjectRef, ...]]:
@@ -27,6 +32,8 @@ def encode(value: Any, sink: Sink) -> tuple[PayloadKind, bytes, tuple[ObjectRef,
     OSError
         If an array cannot be written.
     """
+    if type(value) in _SCALARS and (type(value) is not int or -(1 << 63) <= value < 1 << 63):
+        return "plain", _pack(value), ()
     try:
         return "plain", encode_plain(value, sink), sink.refs
     except NotPlain:

@@ -6,6 +6,7 @@ sub-array. Reading such a text runs no code and never makes another dtype than
 the text says.
 """
 
+import functools
 import re
 from typing import Any
 
@@ -109,7 +110,7 @@ def _from_spec(spec: Any) -> AnyDtype:
         return np.dtype(spec)
     if "base" in spec:
         return np.dtype((_from_spec(spec["base"]), tuple(spec["shape"])))
-    parts = {name: spec[name] for name in ("names", "offsets", "itemsize", "titles") if name in spec}
+    parts: Any = {name: spec[name] for name in ("names", "offsets", "itemsize", "titles") if name in spec}
     parts["formats"] = [_from_spec(part) for part in spec["formats"]]
     dtype: AnyDtype = np.dtype(parts, align=spec.get("aligned", False) is True)
     return np.dtype((np.record, dtype)) if spec.get("record") else dtype
@@ -124,6 +125,7 @@ def is_plain(dtype: AnyDtype) -> bool:
     return dtype.char in _PLAIN_BYTES and not dtype.hasobject and (dtype.char != "V" or _to_spec(dtype) is not None)
 
 
+@functools.lru_cache(maxsize=256)
 def parse_array_dtype(text: str) -> AnyDtype:
     """Like `parse`, for bytes that are to become an array.
 

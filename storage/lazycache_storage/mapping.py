@@ -96,13 +96,12 @@ def _map(descriptor: int, nbytes: int) -> mmap.mmap | None:
 
 def _read(descriptor: int, nbytes: int, path: str) -> NDArray[np.uint8]:
     # Not a bytearray: that would be filled with zeros first.
-    view = memoryview(np.empty(nbytes, np.uint8))
+    view = np.empty(nbytes, np.uint8).data
     position = 0
     while position < nbytes:
         count = os.readv(descriptor, [view[position : position + _READ_AT_ONCE]])
         if not count:
             raise CorruptEntryError(path=path, reason=f"ends after {position} bytes, expected {nbytes}")
         position += count
-    # frombuffer keeps the read-only view as the owner; ndarray(buffer=…) would keep
-    # what is behind it, and setflags(write=True) would succeed.
+    # Over a read-only view, since the owner of the memory could make it writable.
     return np.frombuffer(view.toreadonly(), np.uint8)

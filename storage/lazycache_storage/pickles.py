@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from lazycache_storage.arrays import SUBCLASSES, Array
 from lazycache_storage.errors import CorruptEntryError, NotStorableError
-from lazycache_storage.objects import SUBCLASSES, Array
 from lazycache_storage.plain import INLINE_BYTES, NotPlain
 from lazycache_storage.plain_decoder import Load, read_array_form
 from lazycache_storage.plain_encoder import ArraySink, inline_form
@@ -53,7 +53,7 @@ _PICKLING_ERRORS = (
 )
 
 
-def stored_array(reference: Any) -> Array:
+def stored_array(reference: Any) -> Array:  # noqa: ARG001
     """Stand in a pickle for an array; only `decode_pickle` knows where that is."""
     raise pickle.UnpicklingError("this pickle belongs to a store of lazycache and cannot be loaded without it")
 

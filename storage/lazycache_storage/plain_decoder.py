@@ -1,4 +1,6 @@
 """Bytes to plain data; they may have been made by an enemy, and run no code."""
+# ruff: noqa: ARG001, ARG005
+# The readers are a table, so all of them take the same arguments.
 
 import datetime
 import decimal
@@ -13,8 +15,8 @@ import msgspec
 import numpy as np
 
 from lazycache_storage import dtypes
+from lazycache_storage.arrays import subclass_named
 from lazycache_storage.errors import CorruptEntryError
-from lazycache_storage.objects import subclass_named
 from lazycache_storage.plain import PATHS, Array, Form, Tag
 
 Load = Callable[[int], Array]
@@ -87,7 +89,7 @@ def _native(kind: type) -> Callable[[Form, Load], Any]:
 
 
 def _large(kind: Callable[[Any], Any]) -> Callable[[Form, Load], Any]:
-    return lambda form, load: kind(memoryview(_bytes_at(form, load)))
+    return lambda form, load: kind(_bytes_at(form, load).data)
 
 
 def _bytes_at(form: Form, load: Load) -> Array:
@@ -189,7 +191,7 @@ _READERS: dict[int, Callable[[Form, Load], Any]] = {
     Tag.DTYPE: lambda form, load: dtypes.parse(form[1]),
     Tag.ARRAY: read_array_form,
     Tag.OBJECT: _object,
-    Tag.LARGE_STR: lambda form, load: str(memoryview(_bytes_at(form, load)), "utf-8", "surrogatepass"),
+    Tag.LARGE_STR: lambda form, load: str(_bytes_at(form, load).data, "utf-8", "surrogatepass"),
     Tag.LARGE_BYTES: _large(bytes),
     Tag.LARGE_BYTEARRAY: _large(bytearray),
 }

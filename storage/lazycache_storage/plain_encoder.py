@@ -1,4 +1,6 @@
 """Plain data to bytes."""
+# ruff: noqa: ARG001, ARG005
+# The writers are a table, so all of them take the same arguments.
 
 import datetime
 import decimal
@@ -14,8 +16,8 @@ import numpy as np
 
 from lazycache_storage import dtypes, zarrfiles
 from lazycache_storage.arrayhash import array_order
+from lazycache_storage.arrays import SUBCLASS_NAMES, SUBCLASSES
 from lazycache_storage.dtypes import AnyDtype
-from lazycache_storage.objects import SUBCLASSES
 from lazycache_storage.plain import INLINE_BYTES, LARGE_BYTES, NATIVE, PATHS, Array, Form, NotPlain, Tag
 
 MAX_DEPTH = 64
@@ -26,7 +28,6 @@ MAX_REPEATED = 1000
 
 _STR = frozenset({str})
 _NUMPY_SCALARS = (frozenset(np.sctypeDict.values()) - {np.object_, np.str_, np.bytes_}) | {np.record}
-_SUBCLASS_NAMES = {subclass: name for name, subclass in SUBCLASSES.items()}
 
 _pack = msgspec.msgpack.Encoder().encode
 
@@ -199,7 +200,8 @@ class PlainEncoder:
         return [Tag.SLICE, *self._members((value.start, value.stop, value.step))]
 
     def _numpy_str(self, value: np.str_) -> Form:
-        return [Tag.NUMPY_STR, self._str(str(value))]
+        # str(value) would drop null characters at the end.
+        return [Tag.NUMPY_STR, self._str(str.__str__(value))]
 
 
 def integer_form(value: int) -> Form:
@@ -225,7 +227,7 @@ def inline_form(array: Array) -> Form | None:
         return None
     order = array_order(array)
     text = _dtype_text(array.dtype)
-    return [Tag.ARRAY, text, array.shape, order, array.tobytes(order), _SUBCLASS_NAMES[type(array)]]
+    return [Tag.ARRAY, text, array.shape, order, array.tobytes(order), SUBCLASS_NAMES[type(array)]]
 
 
 def _dtype_text(dtype: AnyDtype) -> str:

@@ -89,8 +89,9 @@ def _named(dtype: AnyDtype) -> tuple[Any, Any] | None:
 def _named_structured(dtype: AnyDtype) -> tuple[Any, Any] | None:
     fields: list[tuple[str, Any]] = []
     position = 0
+    every: Any = dtype.fields
     for name in dtype.names or ():
-        field, offset, *title = (dtype.fields or {})[name]
+        field, offset, *title = every[name]
         swapped = field.byteorder == ">" or field.str[:1] == ">"
         if title or offset != position or swapped or field.subdtype is not None or not field.itemsize:
             return None
