@@ -1,0 +1,151 @@
+"""The two entry points, and what all commands share."""
+
+import os
+import sqlite3
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+
+from lazycache import settings
+from lazycache.cli.output import say
+from lazycache.errors import LazyCacheError, SettingError
+from lazycache_storage import layout
+from lazycache_storage.digest import Digest
+from lazycache_storage.record import Record, decode_record
+
+if TYPE_CHECKING:
+    from lazycache_storage.store import Store
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FAULT = 1
+USAGE = 2
+
+_SHOWN_CANDIDATES = 10
+
+
+class Command(click.Command):
+    """A command that tells faults of the store in one line."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; raise ClickException for what the user can understand."""
+        try:
+            return super().invoke(ctx)
+        except SettingError as error:
+            raise click.UsageError(str(error), ctx) from error
+        except (LazyCacheError, sqlite3.Error, OSError) as error:
+            if isinstance(error, BrokenPipeError):
+                raise
+            raise click.ClickException(f"{type(error).__name__}: {error}") from error
+
+
+class SizeType(click.ParamType[int]):
+    """A size such as 50GB or 500MiB."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return bytes."""
+        if isinstance(value, int):
+            return value
+        try:
+            return settings.parse_size(value)
+        except SettingError:
+            self.fail(f"{value!r} is no size; write for example 50GB, 500MiB or 1000000", param, ctx)
+
+
+class AgeType(click.ParamType[float]):
+    """An age such as 90d or 12h."""
+
+    name = "age"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return seconds."""
+        if isinstance(value, float):
+            return value
+        try:
+            return settings.parse_age(value)
+        except SettingError:
+            self.fail(f"{value!r} is no age; write for example 90d, 12h, 30min or 45s", param, ctx)
+
+
+SIZE = SizeType()
+AGE = AgeType()
+
+
+def store_option(command: F) -> F:
+    """Add ``--store``."""
+    text = "The store's folder; else LAZYCACHE_DIR, [tool.lazycache] or the user's cache folder."
+    return click.option("--store", "store_path", metavar="PATH", help=text)(command)
+
+
+def json_option(command: F) -> F:
+    """Add ``--json``."""
+    text = "Print one JSON document (bytes, seconds, UTC times); later versions only add fields."
+    return click.option("--json", "as_json", is_flag=True, help=text)(command)
+
+
+def place(store_path: str | None) -> tuple[str, str]:
+    """Return the folder of the store, and what named it."""
+    if store_path is not None:
+        return os.path.abspath(os.path.expanduser(store_path)), "--store"
+    return settings.find_store_path()
+
+
+def open_store(store_path: str | None, *, read_only: bool = True) -> "Store":
+    """Open the store for a command; end the command if there is none.
+
+    A store that was named on the command line must be there; a configured one
+    may not have been made yet, and is as good as empty.
+    """
+    from lazycache_storage.store import Store
+
+    path, source = place(store_path)
+    if not os.path.exists(os.path.join(path, layout.FORMAT_FILE)):
+        if store_path is not None:
+            raise click.UsageError(f"there is no store in {path}")
+        say(f"there is no store in {path} yet (the place comes from {source})")
+        raise click.exceptions.Exit(0)
+    store = Store(path, read_only=read_only, create=False)
+    click.get_current_context().call_on_close(store.close)
+    return store
+
+
+def find_record(store: "Store", prefix: str) -> tuple[Digest, Record]:
+    """Return the one record whose key begins with these hex digits; end the command otherwise."""
+    digits = prefix.strip().lower()
+    if not digits or digits.strip("0123456789abcdef") or len(digits) > 64:
+        raise click.UsageError(f"{prefix!r} is not the beginning of a key (hex digits; see `lazycache ls`)")
+    found = []
+    for row in store.index.items(bytes.fromhex(digits[: len(digits) // 2 * 2])):
+        if len(row.key) == layout.KEY_BYTES and row.key.hex().startswith(digits):
+            found.append(row)
+            if len(found) > _SHOWN_CANDIDATES:
+                break
+    if not found:
+        raise click.ClickException(f"no key begins with {digits}")
+    if len(found) > 1:
+        refuse_ambiguous(digits, [row.key.hex() for row in found])
+    return Digest(found[0].key), decode_record(found[0].value)
+
+
+def refuse_ambiguous(digits: str, keys: list[str]) -> NoReturn:
+    """End the command because several keys begin in this way."""
+    lines = "\n".join(f"  {key}" for key in keys[:_SHOWN_CANDIDATES])
+    more = "\n  …" if len(keys) > _SHOWN_CANDIDATES else ""
+    raise click.ClickException(f"several keys begin with {digits}:\n{lines}{more}")
+
+
+def main() -> None:
+    """Run ``lazycache``."""
+    from lazycache.cli.commands import lazycache
+
+    lazycache(prog_name="lazycache")
+
+
+def main_gc() -> None:
+    """Run ``lazycache-gc``."""
+    from lazycache.cli.gc import gc
+
+    gc(prog_name="lazycache-gc")
