@@ -123,13 +123,11 @@ class Connections:
         """Close every connection; the next use opens one again."""
         with self._opening:
             self._close_handles()
-            self._local = threading.local()
 
     def before_fork(self) -> None:
         """Close every connection, so that the child inherits none."""
         self._opening.acquire()
         self._close_handles()
-        self._local = threading.local()
 
     def after_fork(self, *, in_child: bool) -> None:
         """Allow connections again."""
@@ -141,6 +139,8 @@ class Connections:
             self._opening.release()
 
     def _close_handles(self) -> None:
+        # First, so that whoever gets the lock of a closed handle can tell that it is closed.
+        self._local = threading.local()
         for handle in list(self._handles):
             if not handle.lock.acquire(timeout=_FORK_PATIENCE_SECONDS):
                 continue
@@ -192,8 +192,9 @@ class Connections:
     def _locked(self) -> _Handle:
         """Return the handle of this thread with its lock held and its connection open."""
         while True:
-            found: _Handle | None = getattr(self._local, "handle", None)
-            handle = found or self.open()
+            handle = getattr(self._local, "handle", None)
+            if not isinstance(handle, _Handle):
+                handle = self.open()
             handle.lock.acquire()
             if handle is getattr(self._local, "handle", None):
                 return handle

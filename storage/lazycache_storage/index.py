@@ -32,6 +32,7 @@ _RANGE = (
     "SELECT key, value, access_time, access_count FROM Cache"
     " WHERE raw = 1 AND key {} :last {} ORDER BY key LIMIT :limit"
 )
+_KEYS = "SELECT key FROM Cache WHERE raw = 1 AND key >= :lower {} AND length(key) != 32 ORDER BY key"
 _TOUCH = "UPDATE Cache SET access_time = max(access_time, ?), access_count = access_count + ? WHERE key = ? AND raw = 1"
 
 _REPLACE = "UPDATE Cache SET value = ? WHERE key = ? AND raw = 1"
@@ -243,8 +244,9 @@ class Transaction:
 
     def keys_with_prefix(self, prefix: bytes) -> list[bytes]:
         """Return the keys that begin with `prefix` and are not those of records, as this transaction sees them."""
-        query = "SELECT key FROM Cache WHERE raw = 1 AND key >= ? AND key < ? AND length(key) != 32 ORDER BY key"
-        return [row[0] for row in self._connection.execute(query, (prefix, _successor(prefix)))]
+        upper = _successor(prefix)
+        query = _KEYS.format("" if upper is None else "AND key < :upper")
+        return [row[0] for row in self._connection.execute(query, {"lower": prefix, "upper": upper})]
 
 
 def _checked(value: object, path: str) -> bytes:

@@ -10,7 +10,6 @@ that it can read who holds it, and whether that one ended without storing.
 import functools
 import logging
 import os
-import socket
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -244,4 +243,4 @@ class Claim(Generic[T]):
 
 @functools.cache
 def _host() -> str:
-    return socket.gethostname()
+    return os.uname().nodename

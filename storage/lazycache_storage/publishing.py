@@ -5,13 +5,14 @@ is held, they are renamed into place, and their rows and the record follow.
 """
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import msgspec
 
 from lazycache_storage import fsio, layout
-from lazycache_storage.arrays import Written
+from lazycache_storage.arrays import Array, Written
+from lazycache_storage.chunked import Chunking
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError
 from lazycache_storage.index import REF_PREFIX, Index, Transaction
@@ -40,17 +41,22 @@ class Publisher:
         self._trash: list[str] = []
 
     @contextmanager
-    def staging(self, *, trust: bool) -> Iterator[Sink]:
+    def staging(self, *, trust: bool, digest: Callable[[Array], Digest], chunking: Chunking | None) -> Iterator[Sink]:
         """Collect the objects of a value; what is not published in the block is removed.
 
         Parameters
         ----------
         trust : bool
             Leave out objects that the store has already.
+        digest : callable
+            Gives the digest of an array.
+        chunking : Chunking or None
+            How to cut and compress arrays.
         """
         if not os.path.isdir(self._tmp):
             fsio.make_folder(self._tmp)
-        sink = Sink(self._tmp, is_stored=self._has_array if trust else None)
+        is_stored = self._has_array if trust else None
+        sink = Sink(self._tmp, is_stored=is_stored, digest=digest, chunking=chunking)
         self._written, self._blob = sink.written, None
         try:
             yield sink

@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError
 
 RECORD_FORMAT = 1
@@ -174,7 +175,14 @@ class Record(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
         yield from self.objects
 
 
-_encoder = msgspec.msgpack.Encoder()
+def _as_bytes(value: object) -> bytes:
+    # msgspec knows bytes, but not their subclasses.
+    if isinstance(value, Digest):
+        return bytes(value)
+    raise NotImplementedError(f"a record cannot hold {type(value).__name__}")
+
+
+_encoder = msgspec.msgpack.Encoder(enc_hook=_as_bytes)
 _decoder = msgspec.msgpack.Decoder(Record)
 
 

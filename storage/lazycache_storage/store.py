@@ -6,7 +6,6 @@ The order of operations, and what it promises, is in ``FORMAT.md``.
 import functools
 import logging
 import os
-import socket
 import sqlite3
 import time
 import weakref
@@ -16,6 +15,9 @@ from typing import Any, NamedTuple, Self
 import msgspec
 
 from lazycache_storage import codec, founding, fsio, layout
+from lazycache_storage.arrayhash import array_digest
+from lazycache_storage.arrays import Array
+from lazycache_storage.chunked import Chunking
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError, NotStorableError, RemovedEntryError
 from lazycache_storage.index import CLAIM_PREFIX, FILE_PREFIX, REF_PREFIX, Index
@@ -173,6 +175,8 @@ class Store:
         *,
         files_for_key: Mapping[bytes, tuple[FileState, ...]] | None = None,
         replace: bool = False,
+        digest: Callable[[Array], Digest] = array_digest,
+        chunking: Chunking | None = None,
     ) -> Record:
         """Store a value under keys; the first one to do so wins.
 
@@ -187,6 +191,10 @@ class Store:
             The field ``files`` for those keys where it differs.
         replace : bool
             Write the record also where there is one.
+        digest : callable, optional
+            Gives the digest of an array; it may know that of some already.
+        chunking : Chunking, optional
+            How to cut and compress arrays.
 
         Returns
         -------
@@ -205,7 +213,7 @@ class Store:
         replaced = {key for key in keys if replace or key in self._unreadable}
         publisher = Publisher(self.path, self.index)
         for trust in (True, False):
-            with publisher.staging(trust=trust) as sink:
+            with publisher.staging(trust=trust, digest=digest, chunking=chunking) as sink:
                 record = self._encode(value, record_fields, sink, publisher)
                 with self._rows.transaction() as transaction:
                     written = publisher.publish(transaction, keys, record, files_for_key or {}, replaced)
@@ -431,4 +439,4 @@ def _object_names(data: bytes) -> list[tuple[bytes, layout.ObjectKind]]:
 
 @functools.cache
 def _host() -> str:
-    return socket.gethostname()
+    return os.uname().nodename
