@@ -1,0 +1,159 @@
+"""A class as a unit: its bases, and what stands in its namespace.
+
+There is no code object of a class body to compare a text with, so the class is
+taken as it is: methods as functions, attributes as values. What dataclasses,
+attrs and enums generate counts through the fields it was generated from.
+"""
+
+import dataclasses
+import enum
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
+from typing import Any, get_args, get_origin
+
+from .natives import encode_scalar, part, text
+from .owners import is_own_class, is_own_function, module_name, qualified_name
+from .source import find_source
+from .walk import At, Walk
+
+_DERIVED = frozenset(
+    {
+        "__abstractmethods__", "__annotations__", "__annotations_cache__", "__annotate__", "__annotate_func__",
+        "__attrs_own_setattr__", "__attrs_props__", "__classdictcell__", "__dataclass_fields__", "__dataclass_params__",
+        "__dict__", "__doc__", "__firstlineno__", "__match_args__", "__module__", "__orig_bases__", "__parameters__",
+        "__qualname__", "__slotnames__", "__static_attributes__", "__type_params__", "__weakref__", "_abc_impl",
+        "__protocol_attrs__", "__non_callable_proto_members__",
+    }
+)  # fmt: skip
+_ENUM_DERIVED = frozenset(
+    {
+        "__format__", "__new__", "__new_member__", "_all_bits_", "_boundary_", "_flag_mask_", "_generate_next_value_",
+        "_hashable_values_", "_inverted_", "_member_map_", "_member_names_", "_member_type_", "_new_member_",
+        "_singles_mask_", "_unhashable_values_", "_unhashable_values_map_", "_use_args_", "_value2member_map_",
+        "_value_repr_",
+    }
+)  # fmt: skip
+_PLAIN_METACLASSES = frozenset({"builtins.type", "abc.ABCMeta", "enum.EnumType", "typing._ProtocolMeta"})
+
+
+def encode_class(walk: Walk, cls: type, at: At) -> bytes:
+    """Return the number of a class of the user's own, or the name of an installed one."""
+    if is_own_class(cls):
+        return walk.unit(cls, lambda: _write_class(walk, cls, at))
+    return text(b"installed", qualified_name(cls))
+
+
+def _write_class(walk: Walk, cls: type, at: At) -> bytes:
+    walk.watch.container(cls, lambda held: [held.__bases__])
+    parts = [text(b"class", f"{module_name(cls.__module__)}.{cls.__qualname__}")]
+    parts += [part(b"base", walk.encode(base, at)) for base in cls.__bases__]
+    meta = type(cls)
+    parts.append(part(b"meta", walk.encode(meta, at)))
+    if isinstance(cls, enum.EnumMeta):
+        members: dict[str, Any] = dict(cls.__members__)
+        parts += [
+            text(b"member", name) + walk.encode(member.value, at.to(f"{cls.__qualname__}.{name}", "held"))
+            for name, member in members.items()
+        ]
+    if "__dataclass_fields__" in vars(cls):
+        parts.append(_encode_dataclass(walk, cls, at))
+    if "__attrs_attrs__" in vars(cls):
+        parts.append(_encode_attrs(walk, cls, at))
+    if qualified_name(meta) not in _PLAIN_METACLASSES:
+        parts.append(_encode_annotations(walk, cls, at))
+    parts += _encode_namespace(walk, cls, at)
+    return b"".join(parts)
+
+
+def _encode_namespace(walk: Walk, cls: type, at: At) -> list[bytes]:
+    parts = []
+    for name, value in sorted(vars(cls).items()):
+        if _is_derived(cls, name, value):
+            continue
+        if at.ignores(f"{cls.__qualname__}.{name}"):
+            continue
+        walk.watch.name(vars(cls), name, value, owner=cls)
+        where = f"the attribute `{name}` of {cls.__qualname__}"
+        parts.append(text(b"n", name) + walk.encode(value, at.to(where, "held")))
+    walk.watch.container(cls, lambda held: list(vars(held)))
+    return parts
+
+
+def _is_derived(cls: type, name: str, value: object) -> bool:
+    """Whether an entry is made by Python, or generated from what counts already."""
+    if name in _DERIVED or isinstance(value, MemberDescriptorType | GetSetDescriptorType):
+        return True
+    if isinstance(cls, enum.EnumMeta):
+        return name in cls.__members__ or name in _ENUM_DERIVED
+    fields = getattr(cls, "_fields", ()) if issubclass(cls, tuple) else ()
+    if name in fields:
+        return True
+    generates = bool(fields) or "__dataclass_fields__" in vars(cls) or "__attrs_attrs__" in vars(cls)
+    if name == "__hash__" and value is None:
+        return True
+    return generates and _is_generated(_unwrap(value))
+
+
+def _unwrap(value: Any) -> Any:
+    return value.__func__ if isinstance(value, classmethod | staticmethod) else value
+
+
+def _is_generated(function: object) -> bool:
+    if not isinstance(function, FunctionType):
+        return False
+    if not is_own_function(function):
+        return True
+    path = function.__code__.co_filename
+    return path.startswith("<") and (path.startswith("<attrs ") or find_source(path, function.__globals__) is None)
+
+
+def _encode_dataclass(walk: Walk, cls: type, at: At) -> bytes:
+    parameters = vars(cls)["__dataclass_params__"]
+    # Later versions note more parameters; what these do shows in the fields or in the namespace.
+    names = ("init", "repr", "eq", "order", "unsafe_hash", "frozen")
+    parts = [text(b"p", name) + flag(getattr(parameters, name)) for name in names]
+    for field in vars(cls)["__dataclass_fields__"].values():
+        where = at.to(f"the field `{field.name}` of {cls.__qualname__}", "held")
+        parts.append(text(b"field", field.name))
+        parts += [flag(getattr(field, name)) for name in ("init", "repr", "hash", "compare", "kw_only")]
+        parts.append(text(b"kind", str(field._field_type)))
+        for value in (field.default, field.default_factory):
+            parts.append(part(b"none") if value is dataclasses.MISSING else walk.encode(value, where))
+    return part(b"dataclass", *parts)
+
+
+def _encode_attrs(walk: Walk, cls: type, at: At) -> bytes:
+    parts = []
+    for field in vars(cls)["__attrs_attrs__"]:
+        where = at.to(f"the field `{field.name}` of {cls.__qualname__}", "held")
+        default = field.default
+        factory = getattr(default, "factory", default)
+        parts.append(text(b"field", field.name))
+        parts += [flag(bool(getattr(field, name))) for name in ("init", "repr", "eq", "order", "hash", "kw_only")]
+        held = (factory, field.validator, field.converter, field.on_setattr)
+        parts += [walk.encode(value, where) for value in held]
+    return part(b"attrs", *parts)
+
+
+def flag(value: bool | None) -> bytes:
+    """Return the bytes of a switch."""
+    return encode_scalar(value) or b""
+
+
+def _encode_annotations(walk: Walk, cls: type, at: At) -> bytes:
+    """Unknown metaclasses may make anything of the annotations."""
+    annotations = vars(cls).get("__annotations__", {})
+    return part(b"annotations", *(text(b"n", name) + _hint(walk, hint, at) for name, hint in annotations.items()))
+
+
+def _hint(walk: Walk, hint: Any, at: At) -> bytes:
+    scalar = encode_scalar(hint)
+    if scalar is not None:
+        return scalar
+    origin = get_origin(hint)
+    if origin is not None:
+        return part(b"hint", _hint(walk, origin, at), *(_hint(walk, argument, at) for argument in get_args(hint)))
+    if isinstance(hint, type):
+        return walk.encode(hint, at)
+    if isinstance(hint, list | tuple):
+        return part(b"hints", *(_hint(walk, argument, at) for argument in hint))
+    return text(b"type", qualified_name(hint))

@@ -1,0 +1,62 @@
+"""``depends=``: packages by version, modules by text, and anything else by value."""
+
+import importlib.metadata
+import importlib.util
+import sys
+from types import ModuleType
+from typing import Any
+
+from .natives import part, text
+from .owners import is_own_module, module_name
+from .source import find_source
+from .walk import At, Walk
+
+
+def encode_dependency(walk: Walk, entry: object, at: At) -> bytes:
+    """Return the bytes of one entry of ``depends=``."""
+    if isinstance(entry, str):
+        return _named(walk, entry)
+    if isinstance(entry, ModuleType):
+        return _module(walk, entry)
+    return part(b"value", walk.encode(entry, at.to("an entry of depends=", "held")))
+
+
+def _named(walk: Walk, name: str) -> bytes:
+    try:
+        return part(b"package", text(b"s", name), text(b"s", importlib.metadata.version(name)))
+    except importlib.metadata.PackageNotFoundError:
+        pass
+    module = sys.modules.get(name) or _import(name)
+    if module is None:
+        raise walk.error(f"depends= names {name!r}, which is neither an installed package nor a module")
+    return _module(walk, module)
+
+
+def _import(name: str) -> ModuleType | None:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
+            return None
+        raise
+
+
+def _module(walk: Walk, module: ModuleType) -> bytes:
+    name = module_name(module.__name__)
+    if is_own_module(module):
+        path = getattr(module, "__file__", None)
+        source = find_source(path, vars(module)) if path else None
+        if source is None:
+            raise walk.error(f"depends= names the module {name}, which has no text to go by")
+        return part(b"text", text(b"s", name), source.encode())
+    return part(b"package", text(b"s", name), text(b"s", _version(module)))
+
+
+def _version(module: ModuleType) -> str:
+    version: Any = getattr(module, "__version__", None)
+    if isinstance(version, str):
+        return version
+    top = module.__name__.partition(".")[0]
+    found = importlib.metadata.packages_distributions().get(top, ())
+    # The standard library is as old as the Python it comes with.
+    return ", ".join(sorted(importlib.metadata.version(name) for name in found)) or sys.version.split()[0]

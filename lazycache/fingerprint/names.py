@@ -1,0 +1,259 @@
+"""Which names outside itself a function refers to, found in its syntax tree.
+
+A reference is a *chain*: a name and the attributes taken from it, so
+``mod.helper(x)`` is ``("mod", "helper")``. A chain that ends in `STORED` is one
+whose object the function changes: ``TABLE[key] = value`` is ``("TABLE", STORED)``.
+"""
+
+import ast
+from dataclasses import dataclass, field
+
+from .syntax import FunctionNode
+
+STORED = "="
+Chain = tuple[str, ...]
+
+_Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+_SKIPPED_FIELDS = frozenset({"annotation", "returns", "type_params"})
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """A module that a function imports in its body.
+
+    Attributes
+    ----------
+    module : str
+        Dotted, "" in ``from . import x``.
+    level : int
+        The number of leading dots.
+    chains : tuple of chains
+        What is taken from the module; () stands for the module itself.
+    """
+
+    module: str
+    level: int
+    chains: tuple[Chain, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Everything outside itself that a function names.
+
+    Attributes
+    ----------
+    chains : tuple of chains
+        References to globals, built-ins and closure cells.
+    rebound : frozenset of str
+        Globals, and variables of enclosing functions, that it assigns to.
+    own : tuple of chains
+        What it takes from its first parameter; () if that is used in another way.
+    imports : tuple of Import
+    """
+
+    chains: tuple[Chain, ...] = ()
+    rebound: frozenset[str] = frozenset()
+    own: tuple[Chain, ...] = ()
+    imports: tuple[Import, ...] = ()
+
+
+@dataclass(slots=True)
+class _Scope:
+    kind: str
+    parent: "_Scope | None"
+    bound: set[str] = field(default_factory=set)
+    global_names: set[str] = field(default_factory=set)
+    outer_names: set[str] = field(default_factory=set)
+    loads: set[Chain] = field(default_factory=set)
+    imports: list[tuple[str, str, int, Chain]] = field(default_factory=list)
+
+
+def find_names(node: FunctionNode) -> Names:
+    """Return what a function refers to.
+
+    Examples
+    --------
+    >>> tree = ast.parse("def f(x):\\n    y = x.size\\n    return mod.helper(y) + RATE")
+    >>> find_names(tree.body[0]).chains
+    (('RATE',), ('mod', 'helper'))
+    """
+    scopes = _Analysis(node).scopes
+    top = scopes[0]
+    free: set[Chain] = set()
+    rebound: set[str] = set()
+    taken: dict[tuple[int, str], set[Chain]] = {}
+    for scope in scopes:
+        rebound |= scope.global_names & scope.bound
+        rebound |= {name for name in scope.outer_names & scope.bound if _home(scope, name) is None}
+        for chain in scope.loads:
+            home = _home(scope, chain[0])
+            if home is None:
+                free.add(chain)
+            else:
+                taken.setdefault((id(home), chain[0]), set()).add(chain[1:])
+    arguments = node.args.posonlyargs + node.args.args
+    own = taken.get((id(top), arguments[0].arg), set()) if arguments else set()
+    imports = {
+        _as_import(entry, taken.get((id(scope), entry[0]), set())) for scope in scopes for entry in scope.imports
+    }
+    return Names(
+        tuple(sorted(free)),
+        frozenset(rebound),
+        tuple(sorted(own)),
+        tuple(sorted(imports, key=lambda item: (item.module, item.level, item.chains))),
+    )
+
+
+def _as_import(entry: tuple[str, str, int, Chain], taken: set[Chain]) -> Import:
+    _, module, level, prefix = entry
+    return Import(module, level, tuple(sorted(prefix + chain for chain in taken or {()})))
+
+
+def _home(scope: _Scope, name: str) -> _Scope | None:
+    """The scope of the function, or inside it, that a name belongs to; None when it is from outside."""
+    here: _Scope | None = scope
+    while here is not None:
+        if name in here.global_names:
+            return None
+        if name in here.bound and name not in here.outer_names and (here.kind != "class" or here is scope):
+            return here
+        here = here.parent
+    return None
+
+
+class _Analysis:
+    """One pass over the tree that fills the scopes; iterative, since expressions can be deep."""
+
+    def __init__(self, node: FunctionNode) -> None:
+        self.scopes: list[_Scope] = []
+        self.stack: list[tuple[ast.AST, _Scope]] = []
+        self._enter_function(node, None)
+        while self.stack:
+            self._visit(*self.stack.pop())
+
+    def _scope(self, kind: str, parent: _Scope | None) -> _Scope:
+        scope = _Scope(kind, parent)
+        self.scopes.append(scope)
+        return scope
+
+    def _push(self, nodes: list[ast.AST], scope: _Scope) -> None:
+        self.stack.extend((node, scope) for node in nodes)
+
+    def _enter_function(self, node: FunctionNode, outer: _Scope | None) -> None:
+        scope = self._scope("function", outer)
+        arguments = node.args
+        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+        scope.bound.update(argument.arg for argument in every if argument is not None)
+        scope.bound.update(parameter.name for parameter in getattr(node, "type_params", ()))
+        self._push(list(node.body) if isinstance(node.body, list) else [node.body], scope)
+        if outer is not None:
+            self._push([default for default in [*arguments.defaults, *arguments.kw_defaults] if default], outer)
+            self._push(list(getattr(node, "decorator_list", ())), outer)
+
+    def _visit(self, node: ast.AST, scope: _Scope) -> None:
+        if isinstance(node, ast.Name):
+            self._name(node, scope)
+        elif isinstance(node, ast.Attribute | ast.Subscript):
+            self._member(node, scope)
+        elif isinstance(node, FunctionNode):
+            scope.bound.update({node.name} if not isinstance(node, ast.Lambda) else ())
+            self._enter_function(node, scope)
+        elif isinstance(node, ast.ClassDef):
+            self._class(node, scope)
+        elif isinstance(node, _Comprehension):
+            self._comprehension(node, scope)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            _record_import(node, scope)
+        else:
+            self._statement(node, scope)
+
+    def _statement(self, node: ast.AST, scope: _Scope) -> None:
+        if isinstance(node, ast.Global):
+            scope.global_names.update(node.names)
+        elif isinstance(node, ast.Nonlocal):
+            scope.outer_names.update(node.names)
+        elif isinstance(node, ast.NamedExpr):
+            _assigning_scope(scope).bound.add(node.target.id)
+            self._push([node.value], scope)
+            return
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            scope.loads.add((node.target.id,))
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            scope.bound.add(node.name)
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            scope.bound.add(node.rest)
+        self._push(_children(node), scope)
+
+    def _name(self, node: ast.Name, scope: _Scope) -> None:
+        if isinstance(node.ctx, ast.Load):
+            scope.loads.add((node.id,))
+        else:
+            scope.bound.add(node.id)
+
+    def _member(self, node: ast.Attribute | ast.Subscript, scope: _Scope) -> None:
+        if not isinstance(node.ctx, ast.Load):
+            chain = chain_of(node.value, through_items=True)
+            if chain is not None:
+                scope.loads.add((*chain, STORED))
+        elif isinstance(node, ast.Attribute):
+            chain = chain_of(node)
+            if chain is not None:
+                scope.loads.add(chain)
+                return
+        self._push(_children(node), scope)
+
+    def _class(self, node: ast.ClassDef, scope: _Scope) -> None:
+        scope.bound.add(node.name)
+        self._push([*node.decorator_list, *node.bases, *node.keywords], scope)
+        self._push(list(node.body), self._scope("class", scope))
+
+    def _comprehension(self, node: _Comprehension, scope: _Scope) -> None:
+        inner = self._scope("comprehension", scope)
+        first = node.generators[0]
+        self._push([first.iter], scope)
+        self._push([first.target, *first.ifs, *node.generators[1:]], inner)
+        self._push([node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt], inner)
+
+
+def _assigning_scope(scope: _Scope) -> _Scope:
+    while scope.kind == "comprehension" and scope.parent is not None:
+        scope = scope.parent
+    return scope
+
+
+def _children(node: ast.AST) -> list[ast.AST]:
+    children: list[ast.AST] = []
+    for name, value in ast.iter_fields(node):
+        if name in _SKIPPED_FIELDS:
+            continue
+        members = value if isinstance(value, list) else [value]
+        children.extend(member for member in members if isinstance(member, ast.AST))
+    return children
+
+
+def chain_of(node: ast.AST, *, through_items: bool = False) -> Chain | None:
+    """Return a name and the attributes taken from it, or None for any other expression."""
+    attributes: list[str] = []
+    while not isinstance(node, ast.Name):
+        if isinstance(node, ast.Attribute):
+            attributes.append(node.attr)
+        elif through_items and isinstance(node, ast.Subscript):
+            attributes.clear()
+        else:
+            return None
+        node = node.value
+    return (node.id, *reversed(attributes))
+
+
+def _record_import(node: ast.Import | ast.ImportFrom, scope: _Scope) -> None:
+    for alias in node.names:
+        if isinstance(node, ast.ImportFrom):
+            bound = alias.asname or alias.name
+            scope.imports.append((bound, node.module or "", node.level, (alias.name,)))
+        elif alias.asname:
+            bound = alias.asname
+            scope.imports.append((bound, alias.name, 0, ()))
+        else:
+            bound = alias.name.partition(".")[0]
+            scope.imports.append((bound, bound, 0, ()))
+        scope.bound.add(bound)
