@@ -26,7 +26,6 @@ from lazycache.files.hashers import (
 )
 from lazycache.files.states import (
     ContentMemo,
-    FileState,
     confirm,
     is_young,
     look,
@@ -36,6 +35,7 @@ from lazycache.files.states import (
     unchanged,
     with_content,
 )
+from lazycache_storage.record import FileState
 
 __all__ = [
     "ArgumentHasher",

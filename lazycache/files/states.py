@@ -114,7 +114,7 @@ def _state_of_file(path: str, how: str, status: os.stat_result, now_ns: int) -> 
 def _look_at_folder(path: str, how: str, now_ns: int) -> FileState:
     entries = folders.list_folder(path)
     how = "directory" if how == "result" else how
-    content = folders.listing_digest(entries)
+    content: bytes = folders.listing_digest(entries)
     young = False
     if how == "directory content":
         content += folders.content_listing_digest(path, entries)

@@ -1,0 +1,163 @@
+"""What is checked when a function is made pure, with messages that say what was expected."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from lazycache import digests
+from lazycache.errors import PurityError, UnhashableError
+from lazycache.files import Hasher, ignore
+from lazycache.nests import find_nodes
+from lazycache.nodes import Node
+from lazycache.purity.callee import BoundPure, Options, PureFunction
+from lazycache.purity.naming import name_of
+
+_CODES = ("deep", "self", "none")
+
+
+class Wanted(NamedTuple):
+    """What `pure` was told."""
+
+    version: Any
+    name: str | None
+    hashers: dict[str, Hasher]
+    ignore: tuple[str, ...]
+    depends: tuple[Any, ...]
+    code: str
+    options: Options
+
+
+def refuse(function: Any, reason: str) -> NoReturn:
+    """Raise the error that says why a function cannot be made pure as asked."""
+    raise PurityError(function=_described(function), reason=reason)
+
+
+def _described(function: Any) -> str:
+    if isinstance(function, str):
+        return function
+    if callable(function) and not isinstance(function, Node | PureFunction | BoundPure | functools.partial):
+        return name_of(function).shown
+    return f"a {type(function).__name__}"
+
+
+def check_callable(function: Any) -> None:
+    """Refuse what is no function, and what is pure already."""
+    if isinstance(function, Node):
+        refuse(
+            function, "expected a function, got a lazy expression; pass the function itself, not what a call returned"
+        )
+    if isinstance(function, PureFunction | BoundPure):
+        refuse(function, f"{function!r} is pure already")
+    if isinstance(function, property | functools.cached_property):
+        refuse(function, "expected a function, got a property; put @property above @pure")
+    if isinstance(function, type):
+        refuse(function, "expected a function, got a class; make a function that returns the instance pure")
+    if not callable(function):
+        text = repr(function)
+        shown = text if len(text) <= 60 else f"a {type(function).__name__}"
+        hint = f"; to give a version, write @pure(version={shown})" if isinstance(function, int | str) else ""
+        raise PurityError(function=f"a {type(function).__name__}", reason=f"expected a function, got {shown}{hint}")
+
+
+def check_kind(function: Any) -> None:
+    """Refuse functions that return before their work is done."""
+    if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
+        refuse(_innermost(function), "a generator function; return a list or an array of what it yields")
+    if inspect.iscoroutinefunction(function) or _is_old_coroutine(function):
+        refuse(_innermost(function), "a coroutine function; make it an ordinary one, or run the coroutine inside it")
+    # lru_cache and the like hand out what the function inside returns.
+    inner = getattr(function, "__wrapped__", None)
+    if inner is not None and not isinstance(function, FunctionType):
+        check_kind(inner)
+
+
+def _is_old_coroutine(function: Any) -> bool:
+    code: CodeType | None = getattr(function, "__code__", None)
+    return code is not None and bool(code.co_flags & inspect.CO_ITERABLE_COROUTINE)
+
+
+def _innermost(function: Any) -> Any:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
+
+
+def is_instance(function: Any) -> bool:
+    """Say whether a callable is an object of which the state counts, and not a function."""
+    if isinstance(function, FunctionType | BuiltinFunctionType | MethodType | functools.partial | np.ufunc):
+        return False
+    # Curried functions copy the name of the function inside, but hold arguments too.
+    if isinstance(type(function).__call__, FunctionType) or hasattr(function, "keywords"):
+        return True
+    # What has a name of its own is known by that, e.g. lru_cache's wrappers and method descriptors.
+    return not isinstance(getattr(function, "__qualname__", None), str)
+
+
+def check_rules(shown: str, signature: inspect.Signature, wanted: Wanted) -> tuple[tuple[str, Hasher], ...]:
+    """Return the hasher of each parameter that has one."""
+    parameters = ", ".join(signature.parameters) or "none"
+    for name, hasher in wanted.hashers.items():
+        if name not in signature.parameters:
+            refuse(shown, f"hashers names {name!r}, which is no parameter (there are: {parameters})")
+        if not callable(hasher):
+            refuse(shown, f"the hasher of {name!r} must be a callable, got {hasher!r}")
+        if name in wanted.ignore:
+            refuse(shown, f"{name!r} is both in hashers and in ignore")
+    rules = dict(wanted.hashers)
+    for name in wanted.ignore:
+        if name in signature.parameters:
+            rules[name] = ignore
+    return tuple(rules.items())
+
+
+def check_ignored_globals(shown: str, subject: Any, names: tuple[str, ...], parameters: str) -> None:
+    """Refuse names in `ignore` that are neither parameters nor anything that the code refers to."""
+    code: CodeType | None = getattr(subject, "__code__", None)
+    known = _names_in(code) if code is not None else set()
+    for name in names:
+        if not isinstance(name, str) or ("." not in name and name not in known):
+            refuse(
+                shown,
+                f"ignore names {name!r}, which is no parameter (there are: {parameters}) and no global it uses",
+            )
+
+
+def _names_in(code: CodeType) -> set[str]:
+    names: set[str] = set()
+    stack = [code]
+    while stack:
+        code = stack.pop()
+        names.update(code.co_names, code.co_freevars)
+        stack.extend([const for const in code.co_consts if isinstance(const, CodeType)])
+    return names
+
+
+def check_options(shown: str, wanted: Wanted) -> None:
+    """Refuse options of a kind that cannot work."""
+    if wanted.name is not None and (not isinstance(wanted.name, str) or not wanted.name):
+        refuse(shown, f"name must be a text that is not empty, got {wanted.name!r}")
+    if wanted.code not in _CODES:
+        refuse(shown, f"code must be one of {', '.join(map(repr, _CODES))}, got {wanted.code!r}")
+    n_outputs = wanted.options.n_outputs
+    if n_outputs is not None and (type(n_outputs) is not int or n_outputs < 1):
+        refuse(shown, f"n_outputs must be a positive int, got {n_outputs!r}")
+    if type(wanted.options.store) is not bool:
+        refuse(shown, f"store must be True or False, got {wanted.options.store!r}")
+    try:
+        digests.token(wanted.version, path="version")
+    except UnhashableError as error:
+        refuse(shown, f"{error}; a version is an int, a text, or a tuple of these")
+
+
+def check_bound(shown: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
+    """Return copies of the arguments that a partial holds, which the caller cannot change."""
+    values = (*args, *[part for item in sorted(keywords.items()) for part in item])
+    if find_nodes(values):
+        refuse(shown, "a partial that holds a lazy expression; pass the expression in the call")
+    copies, _ = digests.snapshot(values, path="the arguments of the partial")
+    return tuple(copies)

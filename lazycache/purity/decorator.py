@@ -1,0 +1,181 @@
+"""`pure`: the checks at decoration, and what becomes of each kind of callable."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from types import BuiltinMethodType, MethodType, ModuleType
+from typing import Any, overload
+
+from lazycache.files import Hasher
+from lazycache.purity.binding import make_binder, signature_of
+from lazycache.purity.callee import BoundPure, Kind, Options, PureFunction
+from lazycache.purity.checks import (
+    Wanted,
+    check_bound,
+    check_callable,
+    check_ignored_globals,
+    check_kind,
+    check_options,
+    check_rules,
+    is_instance,
+    refuse,
+)
+from lazycache.purity.identity import Identity
+from lazycache.purity.naming import name_of
+
+
+@overload
+def pure(function: Callable[..., Any], /) -> PureFunction: ...
+@overload
+def pure(
+    *,
+    version: Any = None,
+    name: str | None = None,
+    hashers: Mapping[str, Hasher] | None = None,
+    ignore: Iterable[str] = (),
+    depends: Any = (),
+    store: bool = True,
+    n_outputs: int | None = None,
+    code: str = "deep",
+    chunks: Any = None,
+    compressors: Any = None,
+) -> Callable[[Callable[..., Any]], PureFunction]: ...
+def pure(
+    function: Any = None,
+    /,
+    *,
+    version: Any = None,
+    name: str | None = None,
+    hashers: Mapping[str, Hasher] | None = None,
+    ignore: Iterable[str] = (),
+    depends: Any = (),
+    store: bool = True,
+    n_outputs: int | None = None,
+    code: str = "deep",
+    chunks: Any = None,
+    compressors: Any = None,
+) -> Any:
+    """Make a function pure: its calls build lazy expressions, and their results can be cached.
+
+    Use it as ``@pure`` or with options, on functions, methods, class and static
+    methods. You promise that the function returns the same for the same
+    arguments.
+
+    Parameters
+    ----------
+    version : int, str or tuple of these, optional
+        With a version, results are found again as long as name and version
+        stay, whatever happens to the code. Without one, the code of the
+        function, and of everything of yours that it refers to, counts.
+    name : str, optional
+        What the function is called in keys and messages, in place of its
+        module and qualified name.
+    hashers : mapping of str to callable, optional
+        By parameter, what of an argument goes into the key; see `lazycache.files`.
+    ignore : iterable of str
+        Parameters that do not go into the key. Without a version, also globals
+        that the code refers to and that do not count.
+    depends : iterable
+        What else counts: names of installed packages (by their version),
+        constants, functions.
+    store : bool
+        Whether results are kept on disk.
+    n_outputs : int, optional
+        How many results the function returns, so that a call can be unpacked.
+    code : {"deep", "self", "none"}
+        Without a version: whether the code counts with all of yours that it
+        refers to, by itself, or not at all.
+    chunks : int or tuple of int, optional
+        Store array results in chunks of this shape.
+    compressors : optional
+        Compress array results with these Zarr codecs.
+
+    Returns
+    -------
+    PureFunction
+        It has ``raw`` (the function itself), ``is_cached``, ``explain`` and ``forget``.
+
+    Raises
+    ------
+    PurityError
+        If the function, or an option, is not of a kind that can work.
+
+    Notes
+    -----
+    In the body of a pure function, pure functions called with plain arguments
+    give values. Threads that a body starts, and modules first imported in it,
+    are outside of that; see `in_context`.
+
+    Examples
+    --------
+    >>> from lazycache import compute, pure
+    >>> @pure(version=1)
+    ... def scale(x, factor=2):
+    ...     return x * factor
+    >>> compute(scale(3) + scale(3, factor=10))
+    36
+    """
+    wanted = Wanted(
+        version=version,
+        name=name,
+        hashers=dict(hashers or {}),
+        ignore=(ignore,) if isinstance(ignore, str) else tuple(ignore),
+        depends=tuple(depends) if isinstance(depends, tuple | list) else (depends,),
+        code=code,
+        options=Options((), store, n_outputs, chunks, compressors),
+    )
+    if function is None:
+        return lambda function: make_pure(function, wanted)
+    return make_pure(function, wanted)
+
+
+def make_pure(function: Any, wanted: Wanted) -> Any:
+    """Return the pure function for any callable, in the way that suits its kind."""
+    if isinstance(function, staticmethod | classmethod):
+        kind: Kind = "static" if isinstance(function, staticmethod) else "class"
+        check_callable(function.__func__)
+        return _make(function.__func__, wanted, kind)
+    check_callable(function)
+    if isinstance(function, MethodType):
+        check_callable(function.__func__)
+        return BoundPure(_make(function.__func__, wanted), function.__self__)
+    if isinstance(function, BuiltinMethodType) and not isinstance(function.__self__, ModuleType | type | None):
+        return BoundPure(_make(getattr(type(function.__self__), function.__name__), wanted), function.__self__)
+    if is_instance(function):
+        # The instance becomes an argument, so that its state counts at each call.
+        return BoundPure(_make(type(function).__call__, wanted), function)
+    return _make(function, wanted)
+
+
+def _make(function: Any, wanted: Wanted, kind: Kind = "function") -> PureFunction:
+    check_kind(function)
+    bound: tuple[Any, ...] = ()
+    subject = function
+    if isinstance(function, functools.partial):
+        subject, bound = function.func, function.args
+        if is_instance(subject) or isinstance(subject, MethodType):
+            refuse(function, "a partial of a method or of a callable object; make the method pure, then bind arguments")
+        check_callable(subject)
+    signature = signature_of(function)
+    shown = wanted.name or name_of(subject).shown
+    rules = check_rules(shown, signature, wanted)
+    check_options(shown, wanted)
+    if isinstance(function, functools.partial):
+        extra = {name: value for name, value in function.keywords.items() if name not in signature.parameters}
+        bound = check_bound(shown, bound, extra)
+        function = functools.partial(subject, *bound[: len(function.args)], **function.keywords)
+    left_out = tuple([name for name in wanted.ignore if name not in signature.parameters])
+    check_ignored_globals(shown, subject, left_out, ", ".join(signature.parameters))
+    identity = Identity(
+        subject,
+        name=wanted.name,
+        version=wanted.version,
+        depends=wanted.depends,
+        ignore=left_out,
+        code=wanted.code,
+        bound=bound,
+    )
+    qualname = getattr(subject, "__qualname__", None) or identity.name
+    binder = make_binder(signature, qualname)
+    return PureFunction(function, identity, binder, wanted.options._replace(hashers=rules), kind)

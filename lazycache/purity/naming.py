@@ -1,0 +1,76 @@
+"""What a function is called: for people, and in keys."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from types import CodeType
+from typing import Any, NamedTuple
+
+_MAIN = ("__main__", "__mp_main__")
+
+
+class Name(NamedTuple):
+    """The names of a function.
+
+    Attributes
+    ----------
+    shown : str
+        ``module.qualname``, for people.
+    unique : tuple of str
+        Where it is defined and what it is called there; goes into keys.
+    is_complete : bool
+        Whether no other function can have the same `unique`. Lambdas, nested
+        functions and code that comes from no file do not have such a name.
+    """
+
+    shown: str
+    unique: tuple[str, ...]
+    is_complete: bool
+
+
+def name_of(function: Callable[..., Any]) -> Name:
+    """Return the names of a function, or of another callable.
+
+    Examples
+    --------
+    >>> import json
+    >>> name_of(json.dumps)
+    Name(shown='json.dumps', unique=('json', 'dumps'), is_complete=True)
+    >>> name_of(lambda x: x).is_complete
+    False
+    """
+    module = getattr(function, "__module__", None) or type(function).__module__
+    qualname = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
+    if qualname is None:
+        qualname = type(function).__qualname__
+    named = "<" not in qualname
+    code: CodeType | None = getattr(function, "__code__", None)
+    if module in _MAIN:
+        # A spawned worker knows the script under the second name.
+        script = _script(function)
+        return Name(f"__main__.{qualname}", (script or "__main__", qualname), named and script is not None)
+    from_file = code is None or not code.co_filename.startswith("<")
+    return Name(f"{module}.{qualname}", (module, qualname), named and from_file)
+
+
+def _script(function: Callable[..., Any]) -> str | None:
+    """Return the real path of the script that is ``__main__``; None in a notebook or a shell."""
+    code: CodeType | None = getattr(function, "__code__", None)
+    if code is None:
+        path = getattr(sys.modules.get("__main__"), "__file__", None)
+    else:
+        path = getattr(function, "__globals__", {}).get("__file__")
+        if path is not None and os.path.basename(code.co_filename) != os.path.basename(path):
+            # Code that a cell, or `exec`, defined in the namespace of a script.
+            path = None
+    return None if path is None else os.path.realpath(path)
+
+
+def source_file_of(function: Callable[..., Any]) -> str:
+    """Return the real path of the file with the function's code, or an empty text."""
+    code: CodeType | None = getattr(function, "__code__", None)
+    if code is None or code.co_filename.startswith("<"):
+        return ""
+    return os.path.realpath(code.co_filename)

@@ -1,0 +1,82 @@
+"""Pickling pure functions: by module and name, else by value, with the identity they have.
+
+By value the function goes through cloudpickle, into a pickle of its own. A
+function that refers to itself meets itself in there; the context variable
+tells which functions are being written, or read, around it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lazycache.purity.callee import PureFunction
+
+_around: ContextVar[tuple[Any, ...]] = ContextVar("lazycache_pickled_around", default=())
+_MAIN = ("__main__", "__mp_main__")
+
+
+def reduce(function: PureFunction) -> tuple[Any, ...]:
+    """Return what ``__reduce__`` of a pure function returns."""
+    module, qualname = function.__module__, function.__qualname__
+    # In a worker, __main__ may be another script.
+    if module not in _MAIN and _find(module, qualname) is function:
+        return find, (module, qualname)
+    around = _around.get()
+    for depth, outer in enumerate(around):
+        if outer is function:
+            return _from_around, (depth,)
+    token = _around.set((*around, function))
+    try:
+        code = _by_value(function._function)
+    finally:
+        _around.reset(token)
+    return rebuild, (type(function), code, *function.parts())
+
+
+def _by_value(function: Callable[..., Any]) -> bytes:
+    try:
+        from cloudpickle import dumps  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    except ImportError:
+        # joblib came with a copy of it until it became a requirement of its own.
+        from joblib.externals.cloudpickle import dumps  # type: ignore[import-untyped,import-not-found,no-redef,unused-ignore]
+    code: bytes = dumps(function)
+    return code
+
+
+def find(module: str, qualname: str) -> Any:
+    """Return the pure function of this name."""
+    __import__(module)
+    found = _find(module, qualname)
+    if found is None:
+        raise AttributeError(f"module {module} has no {qualname}")
+    return found
+
+
+def _find(module: str, qualname: str) -> Any:
+    found: Any = sys.modules.get(module)
+    for part in qualname.split("."):
+        # Not getattr: a class would hand out its methods bound.
+        found = getattr(found, "__dict__", {}).get(part)
+    return found.__func__ if isinstance(found, staticmethod | classmethod) else found
+
+
+def rebuild(kind: type[PureFunction], code: bytes, *parts: Any) -> PureFunction:
+    """Return a pure function that was pickled by value."""
+    import pickle
+
+    function = kind.__new__(kind)
+    token = _around.set((*_around.get(), function))
+    try:
+        inner: Callable[..., Any] = pickle.loads(code)
+    finally:
+        _around.reset(token)
+    function.restore(inner, *parts)
+    return function
+
+
+def _from_around(depth: int) -> Any:
+    return _around.get()[depth]
