@@ -2,69 +2,50 @@
 
 from __future__ import annotations
 
-import logging
-import os
-import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
 from lazycache import pickling
-from lazycache.digests import Memo, own, snapshot, token
+from lazycache.digests import Memo, own, token
 from lazycache.errors import NotComputedError
+from lazycache.freezing import freeze, refreeze
 from lazycache.keys import key
-from lazycache.nests import NATIVES, find_nodes, is_nest, members, only_natives, postorder, rebuild
-from lazycache.nodes import NO_FILES, NO_KWARGS, Callee, Node, Rope, join_ropes
-from lazycache.numpy_protocols import EQUALITY_ADVICE, operation_of_function, operation_of_ufunc
-from lazycache.operators import (
-    APPLY,
-    BINARY,
-    BINARY_OPERATIONS,
-    GETATTR,
-    GETITEM,
-    METHOD,
-    UNARY_OPERATIONS,
-    UNARY_OPERATORS,
-    Operation,
+from lazycache.nests import (
+    NATIVES,
+    find_deps,
+    find_nodes,
+    is_constant,
+    is_nest,
+    is_numpy_constant,
+    members,
+    only_natives,
+    postorder,
+    rebuild,
 )
+from lazycache.nodes import NO_FILES, NO_KWARGS, Callee, Node, Rope, join_ropes
+from lazycache.numpy_protocols import EQUALITY_ADVICE
+from lazycache.operating import Operating
+from lazycache.operators import Operation
 from lazycache.placement import check_keys, check_placement
+from lazycache_storage.digest import Digest
 
 if TYPE_CHECKING:
     from lazycache_storage.record import FileState
 
 __all__ = ["HashedLeaf", "Node", "Operation", "build", "build_bound", "coerce", "computed", "lazy"]
 
-logger = logging.getLogger("lazycache")
+Leaf = TypeVar("Leaf", bound="computed")
 
-_LARGE = 256 * 2**20
 _LONG_TEXT = 256
 _INLINE = NATIVES - {str, bytes}
 
 
-class Expression(Node):
-    """A node on which operating builds another one."""
+class Expression(Operating):
+    """What `computed` and `lazy` have in common: they are compared by key, and pickled as a program."""
 
     __slots__ = ()
-
-    def __getattr__(self, name: str) -> lazy:
-        if name.startswith("_"):
-            raise AttributeError(f"a lazy expression has no attribute {name!r}: only public attributes are lazy")
-        return _operate(GETATTR, self, name, (self, name))
-
-    def __getitem__(self, index: Any) -> lazy:
-        return _operate(GETITEM, self, index, (self, index))
-
-    def __call__(self, *args: Any, **kwargs: Any) -> lazy:
-        if self._function is GETATTR:
-            return build(METHOD, (*self._args, *args), kwargs)
-        return build(APPLY, (self, *args), kwargs)
-
-    def __pow__(self, other: Any, modulo: Any = None) -> lazy:
-        operation = BINARY_OPERATIONS["__pow__"]
-        if modulo is None:
-            return _operate(operation, self, other, (self, other))
-        return build(operation, (self, other, modulo), NO_KWARGS)
 
     def __eq__(self, other: object) -> Any:
         if self is other:
@@ -82,27 +63,36 @@ class Expression(Node):
     def __hash__(self) -> int:
         return hash(key(self))
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if _has_other_nodes(inputs):
-            return NotImplemented
-        return build(operation_of_ufunc(ufunc, method, inputs, kwargs, 1), inputs, kwargs)
-
-    def __array_function__(
-        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Any:
-        if any(issubclass(kind, Node) and not issubclass(kind, Expression) for kind in types):
-            return NotImplemented
-        return build(operation_of_function(func, kwargs), args, kwargs)
-
     def __reduce__(self) -> tuple[Any, ...]:
-        return pickling.reduce(self)
+        return pickling.reduce_node(self)
+
+    def _call(self, function: Callee, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> lazy:
+        return build(function, args, kwargs)
+
+    def _operate(self, function: Callee, other: Any, args: tuple[Any, ...]) -> lazy:
+        if type(other) in _INLINE:
+            built = _new(lazy)
+            built._deps = (self,)
+            built._rope = self._rope
+        elif isinstance(other, Node):
+            built = _new(lazy)
+            if other is self:
+                built._deps = (self,)
+                built._rope = self._rope
+            else:
+                built._deps = args
+                rope, others = self._rope, other._rope
+                built._rope = rope if others is NO_FILES or others is rope else join_ropes(args)
+        else:
+            return build(function, args, NO_KWARGS)
+        built._function = function
+        built._args = args
+        built._kwargs = NO_KWARGS
+        built._key = None
+        return built
 
 
-def _has_other_nodes(values: tuple[Any, ...]) -> bool:
-    return any(isinstance(value, Node) and not isinstance(value, Expression) for value in values)
-
-
-class computed(Expression):  # noqa: N801
+class computed(Expression):
     """A leaf: a value tagged with its digest.
 
     Operating on it builds a `lazy`. The digest is taken when it is first
@@ -152,13 +142,7 @@ class computed(Expression):  # noqa: N801
         return _make_leaf(cls, value, own, "computed")
 
     def _take_token(self, memo: Memo | None, path: str) -> bytes:
-        if self._token is None:
-            value = self._value
-            frozen, taken = snapshot(value, path=path, memo=memo)
-            if frozen is not value:
-                _mention_large_copy(value)
-            _publish(self, frozen, taken)
-        return self._token  # type: ignore[return-value]
+        return freeze(self, memo, path) if self._token is None else self._token
 
     def _state(self) -> tuple[Any, ...]:
         # The token first: a thread that sees it also sees the value that it describes.
@@ -167,9 +151,8 @@ class computed(Expression):  # noqa: N801
 
     @classmethod
     def _from_state(cls, *state: Any) -> Self:
-        leaf = object.__new__(cls)
-        leaf._value, leaf._token, leaf._style = state
-        return leaf
+        value, taken, style = state
+        return _leaf(cls, refreeze(value, taken), taken, style)
 
 
 class HashedLeaf(computed):
@@ -193,25 +176,25 @@ class HashedLeaf(computed):
     _hasher: str
     _text: str
 
-    def __new__(cls, value: Any, token: bytes, text: str, files: tuple[FileState, ...], hasher: str) -> Self:  # type: ignore[misc]
+    def __new__(cls, value: Any, token: bytes, text: str, files: tuple[FileState, ...], hasher: str) -> Self:
         """Return a leaf whose token is given."""
-        return cls._from_state(value, token, "computed", text, files, hasher)
+        leaf = _leaf(cls, value, token, "computed")
+        leaf._text, leaf._files, leaf._hasher = text, files, hasher
+        return leaf
 
     @property
     def _rope(self) -> Rope:  # type: ignore[override]
         return self if self._files else NO_FILES
 
     def _state(self) -> tuple[Any, ...]:
-        return self._value, self._token, self._style, self._text, self._files, self._hasher
+        return self._value, self._token, self._text, self._files, self._hasher
 
     @classmethod
     def _from_state(cls, *state: Any) -> Self:
-        leaf = object.__new__(cls)
-        leaf._value, leaf._token, leaf._style, leaf._text, leaf._files, leaf._hasher = state
-        return leaf
+        return cls(*state)
 
 
-class lazy(Expression):  # noqa: N801
+class lazy(Expression):
     """A call that has not been made: a function and its arguments.
 
     Operating on an expression builds one, as does calling a `@pure` function.
@@ -245,17 +228,18 @@ class lazy(Expression):  # noqa: N801
         return _make_leaf(computed, value, own, "lazy")
 
     def _state(self) -> tuple[Any, ...]:
-        return self._function, self._args, dict(self._kwargs) if self._kwargs else None, self._key
+        taken = None if self._key is None else bytes(self._key)
+        return self._function, taken, dict(self._kwargs) if self._kwargs else None, *self._args
 
     @classmethod
     def _from_state(cls, *state: Any) -> Node:
-        function, args, kwargs, taken_key = state
-        node = build_bound(function, args, NO_KWARGS if kwargs is None else kwargs)
-        node._key = taken_key
+        function, taken, kwargs, *args = state
+        node = build_bound(function, tuple(args), NO_KWARGS if kwargs is None else kwargs)
+        node._key = None if taken is None else Digest(taken)
         return node
 
 
-def _make_leaf(cls: type[computed], value: Any, owned: bool, style: str) -> Any:
+def _make_leaf(cls: type[Leaf], value: Any, owned: bool, style: str) -> Leaf:
     kind = type(value)
     if kind in _INLINE:
         return _leaf(cls, value, token(value), style)
@@ -267,7 +251,7 @@ def _make_leaf(cls: type[computed], value: Any, owned: bool, style: str) -> Any:
     return _leaf(cls, value, own(value) if owned else None, style)
 
 
-def _leaf(cls: type[computed], value: Any, taken: bytes | None, style: str) -> computed:
+def _leaf(cls: type[Leaf], value: Any, taken: bytes | None, style: str) -> Leaf:
     leaf = object.__new__(cls)
     leaf._value = value
     leaf._token = taken
@@ -306,7 +290,7 @@ def coerce(value: Any, path: str = "value") -> Any:
         return _leaf(computed, value, None, "computed")
     if is_nest(value):
         return _coerce_nest(value, path)
-    if _is_numpy_constant(value):
+    if is_numpy_constant(value):
         return value
     check_placement(value, path)
     return _leaf(computed, value, None, "computed")
@@ -316,7 +300,7 @@ def _coerce_nest(nest: Any, path: str) -> Any:
     if type(nest) is tuple and only_natives(nest):
         return nest
     if not find_nodes(nest):
-        if _is_constant(nest):
+        if is_constant(nest):
             return nest
         check_placement(nest, path)
         return _leaf(computed, nest, None, "computed")
@@ -330,24 +314,6 @@ def _coerce_nest(nest: Any, path: str) -> Any:
                 inner, [built[id(member)] if id(member) in built else coerce(member, path) for member in inside]
             )
     return built[id(nest)]
-
-
-def _is_constant(nest: Any) -> bool:
-    """Say whether a nest is made of tuples, slices and natives only, so that nobody can change it."""
-    if type(nest) is not tuple and type(nest) is not slice:
-        return False
-    for inner in postorder(nest):
-        if type(inner) is not tuple and type(inner) is not slice:
-            return False
-        for member in members(inner):
-            if type(member) not in NATIVES and not is_nest(member) and not _is_numpy_constant(member):
-                return False
-    return True
-
-
-def _is_numpy_constant(value: Any) -> bool:
-    # A structured scalar can be changed through its fields.
-    return isinstance(value, np.generic | np.dtype | type) and not isinstance(value, np.void)
 
 
 def build(function: Callee, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> lazy:
@@ -372,116 +338,10 @@ def build_bound(function: Callee, args: tuple[Any, ...], kwargs: Mapping[str, An
     node._function = function
     node._args = args
     node._kwargs = kwargs
-    node._deps = deps = _find_deps(args, kwargs)
+    node._deps = deps = find_deps(args, kwargs)
     node._key = None
     node._rope = join_ropes(deps) if deps else NO_FILES
     return node
 
 
 _new: Callable[[type[lazy]], lazy] = object.__new__
-
-
-def _find_deps(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Node, ...]:
-    found: dict[int, Node] = {}
-    only_nodes = not kwargs
-    for arg in args if not kwargs else (*args, *kwargs.values()):
-        if isinstance(arg, Node):
-            found[id(arg)] = arg
-            continue
-        only_nodes = False
-        if type(arg) not in NATIVES:
-            for node in find_nodes(arg):
-                found[id(node)] = node
-    # Where every argument is another node, one tuple serves as both.
-    return args if only_nodes and len(found) == len(args) else tuple(found.values())
-
-
-def _operate(operation: Operation, node: Expression, other: Any, args: tuple[Any, ...]) -> lazy:
-    """Return ``operation(*args)`` where `args` are `node` and `other` in some order."""
-    if type(other) in _INLINE:
-        built = _new(lazy)
-        built._deps = (node,)
-        built._rope = node._rope
-    elif isinstance(other, Node):
-        built = _new(lazy)
-        if other is node:
-            built._deps = (node,)
-            built._rope = node._rope
-        else:
-            built._deps = args
-            rope, others = node._rope, other._rope
-            built._rope = rope if others is NO_FILES or others is rope else join_ropes(args)
-    else:
-        return build(operation, args, NO_KWARGS)
-    built._function = operation
-    built._args = args
-    built._kwargs = NO_KWARGS
-    built._key = None
-    return built
-
-
-def _binary_method(operation: Operation) -> Callable[[Expression, Any], lazy]:
-    def method(self: Expression, other: Any) -> lazy:
-        return _operate(operation, self, other, (self, other))
-
-    return method
-
-
-def _reflected_method(operation: Operation) -> Callable[[Expression, Any], lazy]:
-    def method(self: Expression, other: Any) -> lazy:
-        return _operate(operation, self, other, (other, self))
-
-    return method
-
-
-def _unary_method(operation: Operation) -> Callable[[Expression], lazy]:
-    def method(self: Expression) -> lazy:
-        return build_bound(operation, (self,), NO_KWARGS)
-
-    return method
-
-
-def _install_operators() -> None:
-    for row in BINARY:
-        operation = BINARY_OPERATIONS[row.method]
-        if row.method != "__pow__":
-            setattr(Expression, row.method, _binary_method(operation))
-        if row.reflected:
-            setattr(Expression, row.reflected, _reflected_method(operation))
-    for row in UNARY_OPERATORS:
-        setattr(Expression, row.method, _unary_method(UNARY_OPERATIONS[row.method]))
-
-
-_install_operators()
-
-
-# -- freezing -----------------------------------------------------------------
-
-_publishing = threading.Lock()
-
-
-def _publish(leaf: computed, value: Any, token: bytes) -> None:
-    """Give a leaf its frozen value and token; of several threads the first one wins."""
-    with _publishing:
-        if leaf._token is None:
-            leaf._value = value
-            leaf._token = token
-
-
-def _renew_lock() -> None:
-    global _publishing
-    _publishing = threading.Lock()
-
-
-# Another thread may hold it at the moment of a fork.
-os.register_at_fork(after_in_child=_renew_lock)
-
-
-def _mention_large_copy(value: Any) -> None:
-    nbytes = getattr(value, "nbytes", 0)
-    if isinstance(nbytes, int) and nbytes > _LARGE:
-        logger.warning(
-            "copied an input of %.0f MB before its digest was taken, since it could change; "
-            "computed(value, own=True) promises that it will not, and copies nothing",
-            nbytes / 1e6,
-        )

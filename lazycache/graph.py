@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from lazycache.nests import find_nodes, substitute
-from lazycache.nodes import Node
+from lazycache.nodes import Node, inner_first
 
 __all__ = ["ascend", "depths", "descend", "find_nodes", "substitute", "to_queue"]
 
@@ -95,17 +95,4 @@ def ascend(lz: Any) -> Iterator[Node]:
     >>> [type(node).__name__ for node in ascend((x + 1) * x)]
     ['computed', 'lazy', 'lazy']
     """
-    done: set[int] = set()
-    stack = list(reversed(find_nodes(lz)))
-    while stack:
-        node = stack[-1]
-        if id(node) in done:
-            stack.pop()
-            continue
-        missing = [dep for dep in node._deps if id(dep) not in done]
-        if missing:
-            stack.extend(reversed(missing))
-            continue
-        done.add(id(node))
-        stack.pop()
-        yield node
+    return inner_first(find_nodes(lz))

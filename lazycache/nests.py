@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from lazycache.nodes import Node
 
 NATIVES: frozenset[type] = frozenset({int, float, bool, complex, str, bytes, type(None), type(Ellipsis)})
@@ -140,3 +142,38 @@ def substitute(nest: Any, values: Mapping[int, Any]) -> Any:
 
 def _is(left: Any, right: Any) -> bool:
     return left is right
+
+
+def is_constant(nest: Any) -> bool:
+    """Say whether a nest is made of tuples, slices and constants only, so that nobody can change it."""
+    if type(nest) is not tuple and type(nest) is not slice:
+        return False
+    for inner in postorder(nest):
+        if type(inner) is not tuple and type(inner) is not slice:
+            return False
+        for member in members(inner):
+            if type(member) not in NATIVES and not is_nest(member) and not is_numpy_constant(member):
+                return False
+    return True
+
+
+def is_numpy_constant(value: Any) -> bool:
+    """Say whether a value is a type, a dtype, or a scalar of numpy that nobody can change."""
+    # A structured scalar can be changed through its fields.
+    return isinstance(value, np.generic | np.dtype | type) and not isinstance(value, np.void)
+
+
+def find_deps(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Node, ...]:
+    """Return the nodes in the arguments of a call, each once, in order of appearance."""
+    found: dict[int, Node] = {}
+    only_nodes = not kwargs
+    for arg in args if not kwargs else (*args, *kwargs.values()):
+        if isinstance(arg, Node):
+            found[id(arg)] = arg
+            continue
+        only_nodes = False
+        if type(arg) not in NATIVES:
+            for node in find_nodes(arg):
+                found[id(node)] = node
+    # Where every argument is another node, one tuple serves as both.
+    return args if only_nodes and len(found) == len(args) else tuple(found.values())

@@ -8,7 +8,7 @@ into an array of objects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
 
@@ -48,18 +48,22 @@ class Callee(Protocol):
         How many parts the result unpacks into, if that is known.
     """
 
+    name: str
+    trusted: bool
+    n_outputs: int | None
+
     @property
-    def name(self) -> str: ...
+    def token(self) -> bytes:
+        """The identity that goes into keys."""
+
     @property
-    def token(self) -> bytes: ...
+    def stored(self) -> bool:
+        """Whether results are kept on disk."""
+
     @property
-    def stored(self) -> bool: ...
-    @property
-    def is_pure(self) -> bool: ...
-    @property
-    def trusted(self) -> bool: ...
-    @property
-    def n_outputs(self) -> int | None: ...
+    def is_pure(self) -> bool:
+        """Whether it is a `@pure` function."""
+
     def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Return the value of a call."""
 
@@ -73,7 +77,7 @@ def register_text(program: Callable[[Node], str]) -> None:
 
 
 def _refuse(operation: str) -> Any:
-    def refuse(self: Node, *args: Any, **kwargs: Any) -> NoReturn:
+    def refuse(*_: Any, **__: Any) -> NoReturn:
         raise NotComputedError(operation=operation)
 
     return refuse
@@ -204,3 +208,21 @@ def flatten_rope(rope: Rope) -> tuple[Any, ...]:
         else:
             found[id(part)] = part
     return tuple(found.values())
+
+
+def inner_first(roots: Sequence[Node]) -> Iterator[Node]:
+    """Generate the roots and every node below them once, each after those that it depends on."""
+    done: set[int] = set()
+    stack = list(reversed(roots))
+    while stack:
+        node = stack[-1]
+        if id(node) in done:
+            stack.pop()
+            continue
+        missing = [dep for dep in node._deps if id(dep) not in done]
+        if missing:
+            stack.extend(reversed(missing))
+            continue
+        done.add(id(node))
+        stack.pop()
+        yield node

@@ -1,19 +1,22 @@
 """Pickling a graph as a flat program, so that no depth of it recurses.
 
-A node is reduced to the list of the nodes below it, inner ones first, in which
-a node stands as its position. `weakref`s, threads and digests play no part.
+A node is reduced to the list of the nodes below it, inner ones first. A step
+of that program is the class of a node, its state, and the links: at which
+positions of the state a node belongs, and which one.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from lazycache.nests import substitute, transform
-from lazycache.nodes import Node
+from lazycache.nests import NATIVES, find_nodes, substitute, transform
+from lazycache.nodes import Node, inner_first
+
+Step = tuple[type[Node], tuple[Any, ...], tuple[int, ...], tuple[int, ...]]
 
 
 class Place(int):
-    """Where in the program a node is."""
+    """Which step of the program a node inside a nest is."""
 
     __slots__ = ()
 
@@ -21,43 +24,48 @@ class Place(int):
         return Place, (int(self),)
 
 
-def reduce(root: Node) -> tuple[Any, ...]:
+def reduce_node(root: Node) -> tuple[Any, ...]:
     """Return what ``__reduce__`` of a node returns."""
-    places: dict[int, Place] = {}
+    places: dict[int, int] = {}
     program = []
-    for node in _inner_first(root):
-        places[id(node)] = Place(len(program))
-        state = node._state()
-        program.append((type(node), substitute(state, places) if node._deps else state, bool(node._deps)))
+    for node in inner_first([root]):
+        program.append(_step(node, places))
+        places[id(node)] = len(places)
     return restore, (tuple(program),)
 
 
-def restore(program: tuple[tuple[type[Node], tuple[Any, ...], bool], ...]) -> Node:
+def _step(node: Node, places: dict[int, int]) -> Step:
+    state = node._state()
+    if not node._deps:
+        return type(node), state, (), ()
+    flat = list(state)
+    links: list[int] = []
+    nests: list[int] = []
+    for position, member in enumerate(state):
+        if isinstance(member, Node):
+            flat[position] = None
+            links += (position, places[id(member)])
+        elif type(member) not in NATIVES and find_nodes(member):
+            flat[position] = substitute(member, {id(inner): Place(places[id(inner)]) for inner in find_nodes(member)})
+            nests.append(position)
+    return type(node), tuple(flat), tuple(links), tuple(nests)
+
+
+def restore(program: tuple[Step, ...]) -> Node:
     """Build the nodes of a program and return the last."""
     nodes: list[Node] = []
 
     def at_place(member: Any) -> Any:
         return nodes[member] if type(member) is Place else member
 
-    for kind, state, is_call in program:
-        nodes.append(kind._from_state(*(transform(state, at_place) if is_call else state)))
+    for kind, state, links, nests in program:
+        if links or nests:
+            flat = list(state)
+            for link in range(0, len(links), 2):
+                flat[links[link]] = nodes[links[link + 1]]
+            for position in nests:
+                flat[position] = transform(flat[position], at_place)
+            nodes.append(kind._from_state(*flat))
+        else:
+            nodes.append(kind._from_state(*state))
     return nodes[-1]
-
-
-def _inner_first(root: Node) -> list[Node]:
-    order: list[Node] = []
-    done: set[int] = set()
-    stack = [root]
-    while stack:
-        node = stack[-1]
-        if id(node) in done:
-            stack.pop()
-            continue
-        missing = [dep for dep in node._deps if id(dep) not in done]
-        if missing:
-            stack.extend(reversed(missing))
-            continue
-        done.add(id(node))
-        order.append(node)
-        stack.pop()
-    return order

@@ -16,7 +16,7 @@ from lazycache.nests import is_nest, members, only_natives
 from lazycache.nodes import Node
 
 _OPAQUE = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
-_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+_HOLDERS = (set, frozenset, list, tuple, deque, type({}.keys()), type({}.values()), type({}.items()))
 
 
 def check_placement(value: Any, path: str) -> None:
@@ -74,12 +74,8 @@ def _inside(value: Any) -> list[Any]:
     if is_nest(value):
         return [*members(value), *value] if type(value) is dict else list(members(value))
     if isinstance(value, dict):
-        return (
-            [*value.keys(), *value.values(), *vars(value).values()]
-            if hasattr(value, "__dict__")
-            else [*value.keys(), *value.values()]
-        )
-    if isinstance(value, (set, frozenset, list, tuple, deque, *_VIEWS)):
+        return [*value.keys(), *value.values(), *getattr(value, "__dict__", {}).values()]
+    if isinstance(value, _HOLDERS):
         return list(value)
     if isinstance(value, np.ndarray):
         return _flat(value.tolist()) if value.dtype.hasobject else []
@@ -112,4 +108,4 @@ def _slots(kind: type) -> tuple[str, ...]:
 
 def _object_columns(value: Any) -> list[Any]:
     columns = [value[name] for name in value.columns] if hasattr(value, "columns") else [value]
-    return [np.asarray(column) for column in columns if getattr(column, "dtype", None) == object]
+    return [np.asarray(column) for column in columns if getattr(getattr(column, "dtype", None), "kind", "") == "O"]

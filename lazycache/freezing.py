@@ -1,0 +1,85 @@
+"""Taking the digest of a leaf together with a private copy of its value."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from typing import Any
+
+import numpy as np
+
+from lazycache.digests import Memo, remember, snapshot
+from lazycache.nests import is_nest, members
+
+logger = logging.getLogger("lazycache")
+
+LARGE = 256 * 2**20
+"""From how many bytes on a copy is mentioned in the log."""
+
+_publishing = threading.Lock()
+
+
+def freeze(leaf: Any, memo: Memo | None, path: str) -> bytes:
+    """Replace the value of a leaf by a copy that cannot change, and return the token of that copy.
+
+    A key never outlives the bytes it describes: from here on the leaf does not
+    see what happens to the object that it was made of.
+
+    Parameters
+    ----------
+    leaf : computed
+    memo : Memo or None
+        Of one pass; an object that several leaves hold is copied once.
+    path : str
+        What the value is called in messages.
+    """
+    value = leaf._value
+    frozen, token = snapshot(value, path=path, memo=memo)
+    if frozen is not value:
+        _mention_large_copy(value)
+    # Of several threads the first one wins. The value goes first: whoever sees the token sees its value.
+    with _publishing:
+        if leaf._token is None:
+            leaf._value = frozen
+            leaf._token = token
+        return bytes(leaf._token)
+
+
+def refreeze(value: Any, token: bytes | None) -> Any:
+    """Return the value of a leaf that was unpickled, as unchangeable as it was before."""
+    if token is not None and type(value) is np.ndarray:
+        value.setflags(write=False)
+        remember(value, token)
+    return value
+
+
+def _mention_large_copy(value: Any) -> None:
+    nbytes = _nbytes(value)
+    if nbytes > LARGE:
+        logger.warning(
+            "copied an input of %.0f MB to take its digest, since it could change; "
+            "computed(value, own=True) promises that it will not, and copies nothing",
+            nbytes / 1e6,
+        )
+
+
+def _nbytes(value: Any) -> int:
+    """Return about how many bytes the arrays in a value have."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if is_nest(value):
+        return sum(member.nbytes for member in members(value) if isinstance(member, np.ndarray))
+    if type(value).__module__.partition(".")[0] == "pandas" and hasattr(value, "memory_usage"):
+        usage = value.memory_usage()
+        return int(usage if isinstance(usage, int) else usage.sum())
+    return 0
+
+
+def _renew_lock() -> None:
+    global _publishing
+    _publishing = threading.Lock()
+
+
+# Another thread may hold it at the moment of a fork.
+os.register_at_fork(after_in_child=_renew_lock)
