@@ -96,7 +96,7 @@ def list_results(
 def _order(names: list[str], results: Results, nbytes: Any, sort: str) -> Any:
     if sort == "function":
         rank = np.argsort(np.argsort(np.array(names, dtype=object))) if names else np.empty(0, int)
-        return np.argsort(rank[results.function], kind="stable")
+        return np.lexsort((-results.created, rank[results.function]))
     column = {
         "size": nbytes,
         "age": results.created,

@@ -97,7 +97,7 @@ def _named_records(store: "Store", key_prefixes: Iterable[str]) -> list[tuple[Di
     return [find_record(store, prefix) for prefix in key_prefixes]
 
 
-def _rows_of_result(store: "Store", record: Record) -> list[Stored]:
+def _rows_of_result(store: "Store", record: Record) -> "list[Stored]":
     """Return all entries of one result: often that of the expression and that of the call."""
     number = result_number(record)
     return [entry for entry in store.records() if result_number(entry.record) == number]

@@ -26,6 +26,13 @@ def put(store: Store, *name: object, value: Any = None, also_under: Sequence[Dig
     return store.put([digest(*name), *also_under], value, facts | fields)
 
 
+def load(store: Store, *name: object) -> Any:
+    """Return the value under the key of `name`, which must be there."""
+    record = store.find(digest(*name))
+    assert record is not None
+    return store.load(record, digest(*name))
+
+
 def numbers(seed: int, kilobytes: int) -> "np.ndarray[Any, np.dtype[np.float64]]":
     """Return an array that is stored as an object of its own."""
     return np.random.default_rng(seed).random(kilobytes * 125)

@@ -16,7 +16,7 @@ from lazycache_storage.digest import Digest
 from lazycache_storage.errors import ReadOnlyStoreError
 from lazycache_storage.gc import GcLimits, plan_gc, run_gc
 from lazycache_storage.store import Store
-from tests.gc.stores import digest, environment, files_below, numbers, object_bytes, present, put
+from tests.gc.stores import digest, environment, files_below, load, numbers, object_bytes, present, put
 
 ALL = GcLimits(everything=True)
 HOURS = 3600.0
@@ -59,7 +59,7 @@ def test_what_was_written_anew_after_planning_survives(store: Store) -> None:
     run_gc(store, plan)
     assert present(store, ("a",), ("b",), ("new",)) == [True, False, True]
     with Store(store.path) as fresh:
-        np.testing.assert_array_equal(fresh.load(fresh.find(digest("a"))), numbers(4, 100))
+        np.testing.assert_array_equal(load(fresh, "a"), numbers(4, 100))
 
 
 def test_what_was_pinned_after_planning_survives(store: Store) -> None:
@@ -75,7 +75,7 @@ def test_an_object_that_a_new_result_needs_stays(store: Store) -> None:
     plan = plan_gc(store, ALL)
     put(store, "b", value=numbers(1, 100))
     run_gc(store, plan)
-    np.testing.assert_array_equal(store.load(store.find(digest("b"))), numbers(1, 100))
+    np.testing.assert_array_equal(load(store, "b"), numbers(1, 100))
     assert check(store) == []
 
 
@@ -98,7 +98,7 @@ def test_one_plan_carried_out_twice_is_no_error(store: Store) -> None:
 def test_an_open_array_stays_valid(store: Store) -> None:
     put(store, "a", value=numbers(1, 3000))
     with Store(store.path) as reader:
-        array = reader.load(reader.find(digest("a")))
+        array = load(reader, "a")
         run_gc(store, plan_gc(store, ALL))
         assert object_bytes(store) == 0
         np.testing.assert_array_equal(array, numbers(1, 3000))
@@ -200,7 +200,7 @@ def test_the_trash_of_a_killed_collection_is_emptied(store: Store) -> None:
 HOLD = """
 import sys
 from lazycache_storage.store import Store
-from tests.gc.stores import digest
+from tests.gc.stores import digest, load
 store = Store(sys.argv[1])
 with store.computing(digest("held"), "held"):
     print("holding", flush=True)

@@ -1,0 +1,359 @@
+"""The commands, as a person or a script meets them."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from lazycache.cli.commands import lazycache
+from lazycache.cli.gc import gc
+from lazycache_storage.record import FileState, Ingredient
+from lazycache_storage.store import Store
+from tests.gc.stores import DAY, digest, environment, numbers, object_bytes, present, put
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """A closed store with ten results of two functions of a module that does not exist."""
+    with Store(tmp_path / "store") as opened:
+        for number in range(10):
+            put(
+                opened,
+                number,
+                value=numbers(number, 100),
+                function="nowhere.parse" if number % 2 else "nowhere.fit",
+                code=b"code",
+                created=time.time() - number * 10 * DAY,
+                seconds=float(number),
+                text=f"nowhere.f({number})",
+                also_under=[digest("call", number)] if number == 3 else [],
+            )
+    return opened
+
+
+@pytest.fixture
+def run(store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Run `lazycache …` on the store, with no settings but its place."""
+    for name in ("MAX_SIZE", "MAX_AGE", "UNUSED_FOR", "MODE"):
+        monkeypatch.delenv(f"LAZYCACHE_{name}", raising=False)
+    monkeypatch.setenv("LAZYCACHE_DIR", store.path)
+    monkeypatch.chdir(tmp_path)
+
+    def run_command(*arguments: object, expect: int = 0, command: Any = lazycache) -> Result:
+        result = CliRunner().invoke(command, [str(argument) for argument in arguments])
+        assert result.exit_code == expect, (result.stdout, result.stderr, result.exception)
+        return result
+
+    return run_command
+
+
+def count(store: Store) -> int:
+    with Store(store.path, read_only=True) as fresh:
+        return len(fresh)
+
+
+# -- gc -----------------------------------------------------------------------
+
+
+def test_without_limits_gc_reports_and_changes_nothing(run: Run, store: Store) -> None:
+    result = run("gc")
+    assert "nothing was changed" in result.stderr
+    assert "10 results" in result.stderr
+    assert count(store) == 11
+
+
+def test_without_criterion_gc_enforces_the_environment(run: Run, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAZYCACHE_MAX_SIZE", "500kB")
+    monkeypatch.setenv("LAZYCACHE_MAX_AGE", "85d")
+    run("gc")
+    assert object_bytes(store) <= 500_000
+    assert present(store, (9,)) == [False]
+
+
+def test_without_criterion_gc_enforces_the_project(run: Run, store: Store, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.lazycache]\nmax_size = "300 kB"\n')
+    run("gc")
+    assert object_bytes(store) <= 300_000
+
+
+def test_a_dry_run_says_what_a_run_does(run: Run, store: Store) -> None:
+    dry = json.loads(run("gc", "--max-size", "400kB", "--dry-run", "--json").stdout)
+    assert count(store) == 11
+    wet = json.loads(run("gc", "--max-size", "400kB", "--json").stdout)
+    assert (dry.pop("changed"), wet.pop("changed")) == (False, True)
+    assert (dry.pop("survived"), wet.pop("survived")) == (None, 0)
+    assert dry == wet
+    gone = {entry["key"] for entry in wet["entries"]}
+    with Store(store.path, read_only=True) as fresh:
+        assert gone.isdisjoint(key.hex() for key in fresh.keys())  # noqa: SIM118
+        assert len(fresh) + len(gone) == 11
+    assert object_bytes(store) <= 400_000
+
+
+def test_gc_names_functions_first(run: Run) -> None:
+    result = run("gc", "--max-age", "45d", "--dry-run")
+    lines = [line.split("\t") for line in result.stdout.splitlines()]
+    assert lines[0] == ["function", "why", "results", "frees", "took to compute"]
+    assert {tuple(line[:3]) for line in lines[1:]} == {
+        ("nowhere.parse", "max-age", "3"),
+        ("nowhere.fit", "max-age", "2"),
+    }
+    assert digest(9).hex()[:8] not in result.output
+
+
+def test_gc_by_function(run: Run, store: Store) -> None:
+    run("gc", "--function", "*.parse")
+    assert present(store, *((number,) for number in range(10))) == [True, False] * 5
+
+
+def test_gc_by_function_and_age(run: Run, store: Store) -> None:
+    run("gc", "--function", "parse", "--max-age", "45d")
+    assert present(store, *((number,) for number in range(10))) == [True] * 5 + [False, True, False, True, False]
+
+
+def test_all_is_refused_without_a_terminal(run: Run, store: Store) -> None:
+    result = run("gc", "--all", expect=2)
+    assert "--yes" in result.stderr
+    assert count(store) == 11
+    run("gc", "--all", "--dry-run")
+    assert count(store) == 11
+    run("gc", "--all", "--yes")
+    assert count(store) == 0
+    assert object_bytes(store) == 0
+
+
+@pytest.mark.parametrize(("answer", "left"), [(b"n\n", 11), (b"y\n", 0)])
+def test_all_asks_on_a_terminal(store: Store, answer: bytes, left: int) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", "from lazycache.cli import main_gc; main_gc()", "--all", "--store", store.path]
+    child = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment())
+    os.close(theirs)
+    os.write(ours, answer)
+    shown = b""
+    try:
+        while chunk := os.read(ours, 4096):
+            shown += chunk
+    except OSError:
+        # Linux says EIO when the other end of a terminal is closed.
+        pass
+    os.close(ours)
+    assert child.wait() == (0 if left == 0 else 1)
+    assert b"Drop 10 results" in shown
+    assert count(store) == left
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--max-size", "many"), ("--max-age", "3 moons"), ("--max-size", "-5GB"), ("--such",), ("extra",)],
+)
+def test_what_gc_cannot_understand_is_a_usage_error(run: Run, store: Store, arguments: tuple[str, ...]) -> None:
+    assert run("gc", *arguments, expect=2).stderr
+    assert count(store) == 11
+
+
+def test_a_setting_that_cannot_be_understood_is_a_usage_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAZYCACHE_MAX_SIZE", "lots")
+    assert "LAZYCACHE_MAX_SIZE" in run("gc", expect=2).stderr
+
+
+def test_orphans_stale_code_and_missing_inputs(run: Run, store: Store, tmp_path: Path) -> None:
+    with Store(store.path) as opened:
+        put(opened, "new", value=1, function="nowhere.fit", code=b"edited", created=time.time() + 1)
+        put(opened, "gone", value=1, function="nowhere.read", files=(FileState(str(tmp_path / "gone"), "date"),))
+        record = put(opened, "lost", value=numbers(99, 100))
+        with opened.index.transaction() as transaction:
+            transaction.delete(digest("lost"))
+            transaction.delete(b"ref:" + record.objects[0].name + digest("lost"))
+    before = object_bytes(store)
+    run("gc", "--orphans")
+    assert before - object_bytes(store) > 100_000
+    assert count(store) == 13
+    run("gc", "--stale-code", "--missing-inputs")
+    expected = [bool(number % 2) for number in range(10)] + [True, False]
+    assert present(store, *((number,) for number in range(10)), ("new",), ("gone",)) == expected
+
+
+def test_lazycache_gc_is_the_same_command(run: Run, store: Store) -> None:
+    run("--max-size", "0", "--store", store.path, command=gc)
+    assert count(store) == 0
+
+
+# -- looking --------------------------------------------------------------------
+
+
+def test_every_key_that_is_listed_finds_its_entry(run: Run, store: Store) -> None:
+    keys = run("ls", "-q").stdout.split()
+    assert len(set(keys)) == 10
+    for key in keys:
+        assert json.loads(run("show", key, "--json").stdout)["key"] == key
+    for key in keys:
+        run("forget", key[:16])
+    assert count(store) == 0
+    assert object_bytes(store) == 0
+
+
+def test_ls_lists_newest_first_and_names_first(run: Run) -> None:
+    lines = [line.split("\t") for line in run("ls").stdout.splitlines()]
+    assert lines[0][0] == "function"
+    assert [line[1] for line in lines[1:]] == [f"nowhere.f({number})" for number in range(10)]
+    assert lines[1][2] == "100.7 kB" or lines[1][2].startswith("10")
+
+
+def test_ls_filters_sorts_and_limits(run: Run) -> None:
+    def listed(*arguments: object) -> list[int]:
+        texts = [entry["text"] for entry in json.loads(run("ls", "--json", *arguments).stdout)]
+        return [int(text.removeprefix("nowhere.f(").removesuffix(")")) for text in texts]
+
+    assert listed("--function", "parse") == [1, 3, 5, 7, 9]
+    assert listed("--older-than", "75d") == [8, 9]
+    assert listed("--larger-than", "1MB") == []
+    assert listed("--sort", "seconds", "--limit", 3) == [9, 8, 7]
+    assert listed("--sort", "seconds", "--reverse", "--limit", 2) == [0, 1]
+    assert listed("--sort", "function") == [0, 2, 4, 6, 8, 1, 3, 5, 7, 9]
+    assert listed("--unused-for", "1h") == []
+
+
+def test_a_result_under_two_keys_is_listed_once(run: Run) -> None:
+    found = [entry for entry in json.loads(run("ls", "--json").stdout) if len(entry["keys"]) == 2]
+    assert len(found) == 1
+    assert set(found[0]["keys"]) == {digest(3).hex(), digest("call", 3).hex()}
+
+
+def test_stats_add_up(run: Run, store: Store) -> None:
+    with Store(store.path) as opened:
+        put(opened, "twin", value=numbers(1, 100), function="nowhere.twin", code=b"x", seconds=2.5)
+        for _ in range(4):
+            opened.find(digest("twin"))
+        opened.find(digest(3))
+    stats = json.loads(run("stats", "--json").stdout)
+    assert (stats["results"], stats["keys"], stats["objects"], stats["hits"]) == (11, 12, 10, 5)
+    assert stats["seconds_saved"] == 4 * 2.5 + 3.0
+    assert stats["bytes_saved_by_sharing"] == pytest.approx(100_000, rel=0.01)
+    assert stats["bytes"] == pytest.approx(object_bytes(store), rel=0.05)
+    by_function = {function["function"]: function for function in stats["functions"]}
+    assert next(iter(by_function)) == "nowhere.twin"
+    assert (by_function["nowhere.twin"]["hits"], by_function["nowhere.parse"]["results"]) == (4, 5)
+    assert by_function["nowhere.fit"]["seconds"] == 0 + 2 + 4 + 6 + 8
+    assert "nowhere.twin" in run("stats").stdout
+
+
+def test_path_tells_where_the_setting_came_from(run: Run, store: Store, tmp_path: Path) -> None:
+    assert run("path").stdout == f"{store.path}\n"
+    assert "LAZYCACHE_DIR" in run("path", "-v").stdout
+    assert run("path", "--store", tmp_path / "elsewhere").stdout == f"{tmp_path / 'elsewhere'}\n"
+
+
+def test_show_tells_all_that_is_known(run: Run, store: Store) -> None:
+    with Store(store.path) as opened:
+        parts = (Ingredient("filename", "hash_by_file_date", b"t", "<file /data/x>"),)
+        put(opened, "x", value=numbers(1, 100), ingredients=parts, files=(FileState("/data/x", "date", 5),))
+    shown = run("show", digest("x").hex()[:20]).stdout
+    for text in ("lab.step", "<file /data/x>", "path=/data/x", "dtype", "12500"):
+        assert text in shown
+
+
+def test_a_key_that_is_none_or_ambiguous_is_told(run: Run, store: Store) -> None:
+    with Store(store.path) as opened:
+        first = digest("x")
+        twin = type(first)(bytes(first[:31]) + bytes([first[31] ^ 1]))
+        put(opened, "x", value=1, also_under=[twin])
+    result = run("show", first.hex()[:40], expect=1)
+    assert first.hex() in result.stderr
+    assert twin.hex() in result.stderr
+    assert run("show", "0" * 64, expect=1).stderr
+    assert run("show", "parse", expect=2).stderr
+    assert run("show", "", expect=2).stderr
+    run("show", first.hex())
+    run("show", first.hex()[:63], expect=1)
+    run("show", digest(1).hex()[:9].upper())
+
+
+# -- upkeep ---------------------------------------------------------------------
+
+
+def test_pinned_entries_survive_gc_until_they_are_unpinned(run: Run, store: Store) -> None:
+    run("pin", digest("call", 3).hex()[:12], digest(4).hex()[:12])
+    run("gc", "--all", "--yes")
+    assert present(store, (3,), ("call", 3), (4,), (5,)) == [True, True, True, False]
+    run("unpin", digest(3).hex()[:12])
+    run("gc", "--all", "--yes")
+    assert present(store, (3,), ("call", 3), (4,)) == [False, False, True]
+
+
+def test_a_mistyped_key_changes_nothing(run: Run, store: Store) -> None:
+    run("forget", digest(1).hex(), "0" * 20, expect=1)
+    assert count(store) == 11
+
+
+def test_forget_drops_all_keys_of_a_result(run: Run, store: Store) -> None:
+    run("forget", digest(3).hex()[:10])
+    assert present(store, (3,), ("call", 3), (4,)) == [False, False, True]
+
+
+def test_verify_finds_and_mends(run: Run, store: Store) -> None:
+    assert run("verify").stdout == ""
+    data = next(path for path in Path(store.path, "objects").rglob("0"))
+    data.unlink()
+    result = run("verify", expect=1)
+    assert "damaged-object" in result.stdout
+    assert "--repair" in result.stderr
+    assert count(store) == 11
+    document = json.loads(run("verify", "--repair", "--json").stdout)
+    assert {(entry["kind"], entry["mended"]) for entry in document} == {("damaged-object", True)}
+    assert run("verify").stdout == ""
+    assert count(store) < 11
+
+
+# -- places that are none ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["gc", "ls", "stats", "verify"])
+def test_a_store_that_was_not_made_yet_is_no_fault_and_is_not_made(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("LAZYCACHE_DIR", str(tmp_path / "later"))
+    assert "no store" in run(command).stderr
+    assert not (tmp_path / "later").exists()
+    assert run(command, "--store", tmp_path / "mistyped", expect=2).stderr
+    assert not (tmp_path / "mistyped").exists()
+
+
+def test_a_store_of_another_format_is_told_in_one_line(run: Run, store: Store) -> None:
+    Path(store.path, "format.json").write_text('{"format": 99}')
+    result = run("ls", expect=1)
+    assert "format 99" in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_the_users_code_is_not_imported(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "nowhere.py").write_text("raise SystemExit('imported')")
+    env = environment() | {"LAZYCACHE_DIR": store.path}
+    env["PYTHONPATH"] += f"{os.pathsep}{tmp_path}"
+    for words in (["ls"], ["stats"], ["show", digest(1).hex()], ["gc", "--stale-code", "--dry-run"], ["verify"]):
+        command = [sys.executable, "-c", "from lazycache.cli import main; main()", *words]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert (done.returncode, done.stderr.count("Traceback")) == (0, 0), done.stderr
+
+
+def test_a_reader_that_goes_away_is_no_traceback(store: Store) -> None:
+    code = "from lazycache.cli import main; main()"
+    line = f'"{sys.executable}" -c "{code}" ls --store "{store.path}" | head -c 10'
+    done = subprocess.run(line, shell=True, env=environment(), capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+
+
+def test_help_names_every_option_of_the_design(run: Run) -> None:
+    text = run("gc", "--help").stdout
+    options = "max-size max-age unused-for function stale-code missing-inputs orphans all dry-run yes json store"
+    assert [option for option in options.split() if f"--{option}" not in text] == []
+    assert set(lazycache.commands) == {"forget", "gc", "ls", "path", "pin", "show", "stats", "unpin", "verify"}
