@@ -5,8 +5,10 @@ and platform, whatever is shared inside them. What has no stable digest raises
 `UnhashableError`.
 """
 
-from lazycache.digests import arrays as _arrays  # noqa: F401  registers the types of numpy
+from lazycache.digests import arrays, libraries, stdlib  # noqa: F401  each registers types
+from lazycache.digests.code import register_code
 from lazycache.digests.immutable import is_immutable
+from lazycache.digests.names import is_installed
 from lazycache.digests.owned import known_token, remember
 from lazycache.digests.registry import register_immutable, register_type
 from lazycache.digests.snapshots import own, snapshot
@@ -17,8 +19,10 @@ __all__ = [
     "container_token",
     "digest",
     "is_immutable",
+    "is_installed",
     "known_token",
     "own",
+    "register_code",
     "register_immutable",
     "register_type",
     "remember",

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from lazycache.digests.names import qualified_name
-from lazycache.digests.objects import Attributes
+from lazycache.digests.objects import attributes_of
 from lazycache.digests.owned import known_token
-from lazycache.digests.registry import Parts, expanders, families, leaves, no_label
+from lazycache.digests.registry import Leaf, Parts, expanders, families, leaves, no_label, register_named
 from lazycache_storage.arrayhash import array_encoding, array_order, dtype_encoding
 
 Array = np.ndarray[Any, Any]
@@ -20,42 +20,99 @@ def expand_array(value: Array) -> Parts | bytes:
     """Encode a plain array by its bytes, or by its elements where these are references."""
     if not value.dtype.hasobject:
         return known_token(value) or array_encoding(value)
-    return _expand_references(value)
+    return known_token(value) or _expand_references(value)
 
 
 def _expand_references(value: Array) -> Parts:
-    head = (b"%b%b" % (dtype_encoding(value.dtype), array_order(value).encode()), value.shape)
-    if value.dtype.names is not None:
-        fields = [np.asarray(value[name]) for name in value.dtype.names]
+    dtype = value.dtype
+    head = (b"%b%b" % (dtype_encoding(dtype), array_order(value).encode()), value.shape, _missing_marker(dtype))
+    if dtype.names is not None:
+        fields = [np.asarray(value[name]) for name in dtype.names]
         return b"a", (*head, *fields), _record_label, True
     return b"a", (*head, *value.reshape(-1).tolist()), _element_label, True
 
 
+def _missing_marker(dtype: np.dtype[Any]) -> Any:
+    """Return what a variable-length string dtype says beyond its name."""
+    if dtype.kind != "T":
+        return None
+    return getattr(dtype, "coerce", True), hasattr(dtype, "na_object"), getattr(dtype, "na_object", None)
+
+
 def _element_label(value: Any, _children: Sequence[Any], index: int) -> str:
-    where = np.unravel_index(max(index - 2, 0), value.shape)
+    where = np.unravel_index(max(index - 3, 0), value.shape)
     return f"[{', '.join(map(str, where))}]"
 
 
 def _record_label(value: Any, _children: Sequence[Any], index: int) -> str:
-    return f"[{value.dtype.names[index - 2]!r}]"
+    return f"[{value.dtype.names[index - 3]!r}]"
 
 
-def _expand_subclass(value: Array) -> Parts:
-    state = Attributes(dict(getattr(value, "__dict__", {})))
-    return b"w", (qualified_name(type(value)), value.view(np.ndarray), state), no_label, True
+def _expand_memmap(value: Array) -> Parts | bytes:
+    # What arithmetic on maps returns has the type and no file; a map is an array like any other.
+    return known_token(value) or expand_array(value.view(np.ndarray))
+
+
+def _expand_subclass(value: Any) -> Parts | bytes:
+    known = known_token(value)
+    if known is not None:
+        return known
+    name = qualified_name(type(value))
+    if isinstance(value, np.ma.MaskedArray):
+        return b"w", (name, *_masked(value)), no_label, True
+    return b"w", (name, value.view(np.ndarray), attributes_of(value)), no_label, True
+
+
+def _masked(value: Any) -> tuple[Any, ...]:
+    """Return data, mask and fill value; bytes under the mask count, since ``.data`` shows them.
+
+    No mask and a mask of False alone are one value: pickle makes the one of the other.
+    """
+    data = value.view(np.ndarray)
+    mask = np.asarray(np.ma.getmaskarray(value), order=array_order(data))
+    # Reading the fill value of the array itself would set an attribute of it.
+    return data, mask, np.asarray(value.view().fill_value)
 
 
 def _dtype(value: np.dtype[Any]) -> bytes:
     return b"D" + dtype_encoding(value)
 
 
-def _scalar(value: np.generic) -> bytes | Parts:
+def _expand_dtype(value: np.dtype[Any]) -> Parts | bytes:
+    marker = _missing_marker(value)
+    return _dtype(value) if marker is None else (b"R", ("numpy string dtype", marker), no_label, True)
+
+
+def _fixed_scalar(kind: type[np.generic]) -> Leaf:
+    head = b"n" + dtype_encoding(np.dtype(kind))
+    return lambda value: head + value.tobytes()
+
+
+def _scalar(value: np.generic) -> bytes:
+    return b"n%b%b" % (dtype_encoding(value.dtype), value.tobytes())
+
+
+def _extended_scalar(value: np.generic) -> bytes:
     return b"n" + array_encoding(np.asarray(value))
 
 
+def _expand_scalar(value: np.generic) -> Parts:
+    return b"w", (qualified_name(type(value)), np.asarray(value), attributes_of(value)), no_label, True
+
+
+def _seed_sequence(value: Any) -> Any:
+    entropy = value.entropy
+    pool = (value.spawn_key, value.pool_size, value.n_children_spawned)
+    return (entropy if entropy is None or isinstance(entropy, int) else list(entropy), *pool)
+
+
 expanders[np.ndarray] = expand_array
-expanders[np.memmap] = lambda value: expand_array(value.view(np.ndarray))
+expanders[np.memmap] = _expand_memmap
 families[np.ndarray] = _expand_subclass
-families[np.generic] = _scalar
-families[np.dtype] = _dtype
+families[np.generic] = _expand_scalar
+families[np.dtype] = _expand_dtype
 leaves.update({type(np.dtype(char)): _dtype for char in "?bhilqBHILQefdgFDG"})
+leaves.update({np.dtype(char).type: _fixed_scalar(np.dtype(char).type) for char in "?bhilqBHILQefdFD"})
+leaves.update(dict.fromkeys((np.datetime64, np.timedelta64, np.str_, np.bytes_), _scalar))
+leaves.update(dict.fromkeys((np.longdouble, np.clongdouble), _extended_scalar))
+register_named({"numpy.random.bit_generator.SeedSequence": _seed_sequence})

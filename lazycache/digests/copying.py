@@ -10,7 +10,7 @@ import numpy as np
 
 from lazycache.digests.immutable import ATOMS, is_immutable
 from lazycache.digests.objects import is_inherited
-from lazycache.digests.registry import immutable_types
+from lazycache.digests.registry import copiers, immutable_types, resolve
 
 Array = np.ndarray[Any, Any]
 
@@ -23,12 +23,12 @@ class SelfContaining(Exception):
     """The nest contains itself, so that no order of copying exists."""
 
 
-def copy_nest(root: Any, copy_array: Callable[[Array], Array]) -> Any:
+def copy_nest(root: Any, copy_array: Callable[[Array], Array], copy_other: Callable[[Any], Any]) -> Any:
     """Return a copy that shares nothing mutable with `root`, its inner sharing kept.
 
     Lists, tuples, dicts and sets, and plain instances, are copied here, without
     recursion; arrays of plain type go to `copy_array`, immutable values stay,
-    all else goes to `copy.deepcopy`.
+    all else goes to `copy_other`.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def copy_nest(root: Any, copy_array: Callable[[Array], Array]) -> Any:
             continue
         shape = _shape_of(value)
         if shape is None:
-            done[key] = (value, _copy_leaf(value, copy_array))
+            done[key] = (value, _copy_leaf(value, copy_array, copy_other))
             todo.pop()
             continue
         children, rebuild = shape
@@ -116,9 +116,19 @@ def _rebuild_instance(value: Any, _children: list[Any], copies: list[Any]) -> An
     return made
 
 
-def _copy_leaf(value: Any, copy_array: Callable[[Array], Array]) -> Any:
+def _copy_leaf(value: Any, copy_array: Callable[[Array], Array], copy_other: Callable[[Any], Any]) -> Any:
     if type(value) in (np.ndarray, np.memmap) and not value.dtype.hasobject:
         return copy_array(value)
     if is_immutable(value):
         return value
+    return copy_other(value)
+
+
+def deep_copy(value: Any) -> Any:
+    """Return a deep copy, made by what its package registered or else by `copy.deepcopy`."""
+    kind = type(value)
+    resolve(kind)
+    for base in kind.__mro__:
+        if base in copiers:
+            return copiers[base](value)
     return copy.deepcopy(value)

@@ -61,7 +61,7 @@ leaves.update(
         bytes: _bytes,
         bytearray: _bytearray,
         range: _range,
-        Digest: _bytes,
+        Digest: lambda value: b"H" + value,
         bool: lambda value: b"T" if value else b"F",
         type(None): lambda _: b"N",
         type(...): lambda _: b"E",

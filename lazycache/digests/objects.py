@@ -6,10 +6,11 @@ import copyreg
 import functools
 from collections.abc import Sequence
 from pickle import PicklingError
-from types import BuiltinFunctionType, FunctionType
+from types import BuiltinMethodType, MethodType, ModuleType, NoneType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from lazycache.digests.code import expand_global
 from lazycache.digests.names import is_installed, qualified_name
 from lazycache.digests.natives import field_label
 from lazycache.digests.registry import Parts, Refusal, expanders, no_label
@@ -49,17 +50,24 @@ def attributes_parts(name: str, values: dict[Any, Any]) -> list[Any]:
     return parts
 
 
+def attributes_of(value: Any) -> Attributes:
+    """Return the attributes of an instance of a class derived from a builtin or an array."""
+    state = object.__getstate__(value)
+    normal = _normalise(type(value), state)
+    return normal if isinstance(normal, Attributes) else Attributes({})
+
+
 def expand_object(value: Any) -> Parts:
     """Take an instance apart by what ``__reduce_ex__`` gives."""
     kind = type(value)
     if kind is object:
         raise Refusal("object", "it has nothing but an identity, which is another one in every process")
     if hasattr(kind, "__next__") and is_installed(kind.__module__):
-        raise Refusal(kind.__name__, "it is used up while it is read: pass a list or a tuple")
+        raise Refusal(kind.__name__, "it is used up while it is read; pass a list or a tuple")
     reduced = _reduce(value, kind)
-    name = qualified_name(kind)
     if isinstance(reduced, str):
-        return b"G", (name, reduced), no_label, True
+        return expand_global(value, reduced)
+    name = qualified_name(kind)
     padded: tuple[Any, ...] = (*reduced, *(None,) * (6 - len(reduced)))
     function, args, state, items, pairs, setter = padded
     if function in (copyreg.__newobj__, copyreg.__newobj_ex__) and args and args[0] is kind:  # type: ignore[attr-defined]
@@ -90,11 +98,17 @@ class _Named:
 def _expand_named(named: _Named) -> Parts:
     target = named.target
     qualname = getattr(target, "__qualname__", None)
-    if qualname is None or ("<lambda>" in qualname and not isinstance(target, type)):
-        raise Refusal(type(target).__name__, "an instance is rebuilt by a function without a name of its own")
-    if isinstance(target, (type, FunctionType, BuiltinFunctionType)) and isinstance(target.__module__, str):
+    module = getattr(target, "__module__", None)
+    if not isinstance(qualname, str):
+        return b"G", (target,), no_label, True
+    if isinstance(target, type):
         return b"G", (qualified_name(target),), no_label, True
-    return b"G", (qualname, target.__self__ if hasattr(target, "__self__") else None), no_label, True
+    if isinstance(target, (MethodType, BuiltinMethodType)) and not isinstance(target.__self__, (ModuleType, NoneType)):
+        owner = target.__self__
+        return b"G", (qualname, _Named(owner) if isinstance(owner, type) else owner), no_label, True
+    if not isinstance(module, str) or "<" in qualname:
+        raise Refusal(type(target).__name__, "an instance is rebuilt by it, but nothing can find it by its name")
+    return b"G", (qualified_name(target),), no_label, True
 
 
 expanders[_Named] = _expand_named

@@ -47,10 +47,14 @@ expanders: dict[type, Expand] = {}
 _resolved: WeakKeyDictionary[type, Expand] = WeakKeyDictionary()
 # Types by name, with what stands for a value of theirs.
 _named: dict[str, Encode] = {}
+# Types by name that are refused together with their subclasses, and the advice for each.
+_refused: dict[str, str] = {}
 # Modules that register the types of a package: called when a type of that package turns up.
 _packages: dict[str, str] = {}
 # Bases whose subclasses are all handled in one way.
 families: dict[type, Expand] = {}
+# How to copy values whose deep copy shares parts with them, or fails.
+copiers: dict[type, Callable[[Any], Any]] = {}
 # Types registered by users as immutable.
 immutable_types: set[type] = set()
 
@@ -82,7 +86,7 @@ def register_type(kind: type[T], encode: Callable[[T], Any]) -> None:
     """
     if not isinstance(kind, type):
         raise TypeError(f"register_type needs a type, got {kind!r}")
-    expanders[kind] = _standing_for(qualified_name(kind), encode)
+    expanders[kind] = standing_for(qualified_name(kind), encode)
     _resolved.clear()
 
 
@@ -115,7 +119,14 @@ def register_package(package: str, module: str) -> None:
     _packages[package] = module
 
 
-def _standing_for(name: str, encode: Encode) -> Expand:
+def refuse_named(advices: dict[str, str]) -> None:
+    """Refuse types by ``module.qualname``, and what is derived from them, with an advice for each."""
+    _refused.update(advices)
+
+
+def standing_for(name: str, encode: Encode) -> Expand:
+    """Return the expander that tags what `encode` gives with the name of a type."""
+
     def expand(value: Any) -> Parts:
         return b"R", (name, encode(value)), no_label, True
 
@@ -136,23 +147,39 @@ def resolve(kind: type) -> Expand | None:
 
 
 def _find(kind: type) -> Expand | None:
-    package = str(kind.__module__).partition(".")[0]
-    module = _packages.pop(package, None)
-    if module is not None:
-        importlib.import_module(module).register()
-        if kind in expanders:
-            return expanders[kind]
     for base in kind.__mro__:
-        protocol = base.__dict__.get("__lazycache_digest__")
-        if protocol is not None:
-            return _by_protocol(qualified_name(kind))
-        if base is kind:
-            name = qualified_name(kind)
-            if name in _named and find_global(kind.__module__, kind.__qualname__) is kind:
-                return _standing_for(name, _named[name])
+        _load(base)
+    if kind in expanders:
+        return expanders[kind]
+    if any("__lazycache_digest__" in base.__dict__ for base in kind.__mro__):
+        return _by_protocol(qualified_name(kind))
+    name = qualified_name(kind)
+    if name in _named and find_global(kind.__module__, kind.__qualname__) is kind:
+        return standing_for(name, _named[name])
+    for base in kind.__mro__:
+        advice = _refused.get(f"{base.__module__}.{base.__qualname__}")
+        if advice is not None:
+            return _refusing(advice)
         if base in families:
             return families[base]
     return None
+
+
+def _load(kind: type) -> None:
+    """Import what registers the types of the package that a type comes from."""
+    parts = str(kind.__module__).split(".", 2)
+    for package in (parts[0], ".".join(parts[:2])):
+        module = _packages.get(package)
+        if module is not None:
+            importlib.import_module(module).register()
+            _packages.pop(package, None)
+
+
+def _refusing(advice: str) -> Expand:
+    def expand(value: Any) -> Parts:
+        raise Refusal(type(value).__name__, advice)
+
+    return expand
 
 
 def _by_protocol(name: str) -> Expand:

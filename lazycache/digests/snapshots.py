@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lazycache.digests.copying import SelfContaining, copy_nest
+from lazycache.digests.copying import SelfContaining, copy_nest, deep_copy
 from lazycache.digests.immutable import is_immutable
 from lazycache.digests.owned import known_token, remember
 from lazycache.digests.walk import Memo, token
@@ -81,7 +81,7 @@ def _take(value: Any, path: str, memo: Memo) -> tuple[Any, bytes]:
         copied = freeze_array(value)
         return copied, token(copied, path=path)
     try:
-        copied = copy_nest(value, freeze_array)
+        copied = copy_nest(value, freeze_array, deep_copy)
     except (SelfContaining, TypeError):
         # Ends in an UnhashableError that names the part at fault, which the copier cannot.
         token(value, path=path)

@@ -5,12 +5,12 @@ Encodings (format 1) start with a tag and say their own length. The tags:
 ====================  =========================================================
 ``N T F E Z``         None, True, False, Ellipsis, NotImplemented
 ``i I f c``           int (decimal up to 64 bits, else bytes), float, complex
-``s b y m``           str, bytes, bytearray, memoryview
+``s b y m H``         str, bytes, bytearray, memoryview, Digest
 ``l t d e g``         list, tuple, dict, set, frozenset
 ``S r``               slice, range
 ``D n A``             dtype, numpy scalar, array
 ``a w``               object array, array subclass
-``G``                 a class, function or constant, by module and name
+``G F``               a class, function or constant, by module and name; by its code
 ``u U``               enum member, namedtuple
 ``o v``               an instance by its attributes, or by what ``__reduce_ex__`` gives
 ``R P``               by a registered encoder, by ``__lazycache_digest__``

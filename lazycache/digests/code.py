@@ -1,0 +1,103 @@
+"""Functions and classes as values.
+
+What is installed counts by its name. A user's own function may be edited, so
+its name says too little: such values go to the one who knows code, and as long
+as nobody does they are refused.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lazycache.digests.names import find_global, is_installed, module_name, qualified_name
+from lazycache.digests.registry import Parts, Refusal, expanders, families, no_label
+
+CODE_ADVICE = (
+    "its name does not tell an edited one from the old; make it a @pure function with a version, "
+    "or give the parameter a hasher"
+)
+
+# Set once, by the room that knows code.
+_encoders: list[Callable[[Any], Any]] = []
+
+
+def register_code(encode: Callable[[Any], Any]) -> None:
+    """Say how users' functions and classes are digested when they are values.
+
+    Parameters
+    ----------
+    encode : callable
+        ``encode(function_or_class)`` returns a simpler value that stands for the code.
+    """
+    _encoders[:] = [encode]
+
+
+def expand_code(value: Any) -> Parts:
+    """Take a function or class for its name if it is installed, else for its code."""
+    if _is_installed_global(value):
+        return b"G", (qualified_name(value),), no_label, True
+    if not _encoders:
+        raise Refusal(type(value).__name__, CODE_ADVICE)
+    return b"F", (_encoders[0](value),), no_label, True
+
+
+def _is_installed_global(value: Any) -> bool:
+    module = value.__module__
+    return isinstance(module, str) and is_installed(module) and find_global(module, value.__qualname__) is value
+
+
+def expand_global(value: Any, name: str) -> Parts:
+    """Take a value that pickle would find by its name: a singleton, or something around a function."""
+    module = getattr(value, "__module__", None)
+    if not isinstance(module, str) or find_global(module, name) is not value:
+        module = type(value).__module__
+    found = find_global(module, name) is value
+    if callable(value) and not (found and is_installed(module)):
+        return expand_code(value)
+    return b"G", (f"{module_name(module)}.{name}", qualified_name(type(value))), no_label, True
+
+
+def _expand_builtin(value: types.BuiltinFunctionType) -> Parts:
+    owner = value.__self__
+    if owner is None or isinstance(owner, types.ModuleType):
+        return expand_code(value)
+    return b"R", ("builtin method", value.__name__, owner), no_label, True
+
+
+def _expand_method(value: types.MethodType) -> Parts:
+    return b"R", ("method", value.__func__, value.__self__), _method_label, True
+
+
+def _method_label(_value: Any, _children: Any, index: int) -> str:
+    return ("", ".__func__", ".__self__")[index]
+
+
+def _expand_descriptor(value: Any) -> Parts:
+    return b"R", ("descriptor", value.__name__, value.__objclass__), no_label, True
+
+
+def _expand_ufunc(value: np.ufunc) -> Parts:
+    for module in ("numpy", "scipy.special", "numpy._core.umath"):
+        if module in sys.modules and find_global(module, value.__name__) is value:
+            return b"G", (f"{module}.{value.__name__}",), no_label, True
+    raise Refusal("ufunc", CODE_ADVICE)
+
+
+expanders.update(
+    {
+        type: expand_code,
+        types.FunctionType: expand_code,
+        types.BuiltinFunctionType: _expand_builtin,
+        types.MethodType: _expand_method,
+        types.MethodDescriptorType: _expand_descriptor,
+        types.WrapperDescriptorType: _expand_descriptor,
+        types.ClassMethodDescriptorType: _expand_descriptor,
+        np.ufunc: _expand_ufunc,
+    }
+)
+families[type] = expand_code
