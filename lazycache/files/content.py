@@ -23,10 +23,10 @@ def content_digest(path: str) -> Digest:
 
     Examples
     --------
-    >>> import os, tempfile
+    >>> import os, pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     paths = [os.path.join(folder, name) for name in "ab"]
-    ...     sizes = [open(path, "w").write("hello") for path in paths]
+    ...     sizes = [pathlib.Path(path).write_text("hello") for path in paths]
     ...     content_digest(paths[0]) == content_digest(paths[1])
     True
     """

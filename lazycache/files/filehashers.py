@@ -63,11 +63,11 @@ class ByDate(FileHasher):
 
     Examples
     --------
-    >>> import os, tempfile
+    >>> import os, pathlib, tempfile
     >>> from lazycache.files import hash_by_file_date
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "run7.dat")
-    ...     _ = open(path, "w").write("1 2 3")
+    ...     _ = pathlib.Path(path).write_text("1 2 3")
     ...     before = hash_by_file_date(path)
     ...     os.utime(path, ns=(0, 1))
     ...     hash_by_file_date(path).token == before.token
@@ -137,11 +137,11 @@ class ByContent(FileHasher):
 
     Examples
     --------
-    >>> import os, tempfile
+    >>> import os, pathlib, tempfile
     >>> from lazycache.files import hash_by_file_content
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     paths = [os.path.join(folder, name) for name in "ab"]
-    ...     sizes = [open(path, "w").write("same") for path in paths]
+    ...     sizes = [pathlib.Path(path).write_text("same") for path in paths]
     ...     hash_by_file_content(paths[0]).token == hash_by_file_content(paths[1]).token
     True
     """
@@ -161,11 +161,11 @@ class ByFolder(FileHasher):
 
     Examples
     --------
-    >>> import os, tempfile
+    >>> import os, pathlib, tempfile
     >>> from lazycache.files import hash_directory
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     before = hash_directory(folder)
-    ...     _ = open(os.path.join(folder, "new.dat"), "w").write("1")
+    ...     _ = pathlib.Path(os.path.join(folder, "new.dat")).write_text("1")
     ...     hash_directory(folder).token == before.token
     False
     """

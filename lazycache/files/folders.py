@@ -27,6 +27,8 @@ class Entry(NamedTuple):
         Of a file; else 0.
     target : bytes
         Where a link leads that was not followed.
+    inode, ctime_ns : int
+        Of a file; else 0.
     """
 
     name: bytes
@@ -34,6 +36,8 @@ class Entry(NamedTuple):
     size: int = 0
     mtime_ns: int = 0
     target: bytes = b""
+    inode: int = 0
+    ctime_ns: int = 0
 
 
 def list_folder(root: str) -> list[Entry]:
@@ -78,16 +82,18 @@ def _entry(
             return Entry(name, b"l", target=os.readlink(item.path)), None
         return Entry(name, b"d"), identity
     if stat.S_ISREG(status.st_mode):
-        return Entry(name, b"f", status.st_size, status.st_mtime_ns), None
+        return Entry(name, b"f", status.st_size, status.st_mtime_ns, b"", status.st_ino, status.st_ctime_ns), None
     return Entry(name, b"o"), None
 
 
-def listing_digest(entries: Iterable[Entry]) -> Digest:
-    """Return the digest of names, sizes and dates."""
-    hasher = hashlib.sha256(_DOMAIN + b"dates\0")
+def listing_digest(entries: Iterable[Entry], *, by_stat: bool = False) -> Digest:
+    """Return the digest of names, sizes and dates; by stat, of inodes and change dates too."""
+    hasher = hashlib.sha256(_DOMAIN + (b"stats\0" if by_stat else b"dates\0"))
     for entry in entries:
         # No name holds a NUL, so the parts of an entry cannot run into each other.
-        hasher.update(b"%b\0%b\0%d\0%d\0%b\0" % entry)
+        hasher.update(b"%b\0%b\0%d\0%d\0%b\0" % entry[:5])
+        if by_stat:
+            hasher.update(b"%d\0%d\0" % entry[5:])
     return Digest(hasher.digest())
 
 

@@ -60,7 +60,8 @@ class ArgumentHasher:
     takes_containers : bool
         Whether the rule takes a container as it is, instead of what is in it.
     protects : bool
-        Whether the function gets a protected copy of the argument.
+        Whether the function gets a protected copy of the argument. What has
+        another callable for a hasher is passed on as it is, arrays excepted.
     """
 
     takes_containers = False
@@ -157,6 +158,7 @@ class whole(ArgumentHasher):
     """
 
     takes_containers = True
+    protects = False
 
     def __init__(self, hasher: Hasher) -> None:
         super().__init__(f"whole({hasher_name(hasher)})")

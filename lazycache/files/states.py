@@ -76,10 +76,10 @@ def look(path: str, how: str = "date", *, now_ns: int | None = None) -> FileStat
 
     Examples
     --------
-    >>> import os, tempfile
+    >>> import os, pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(os.path.realpath(folder), "a.txt")
-    ...     _ = open(path, "w").write("hello")
+    ...     _ = pathlib.Path(path).write_text("hello")
     ...     state = look(path, "date")
     ...     print(state.size, unchanged(state))
     ...     os.utime(path, ns=(0, 0))
@@ -114,9 +114,10 @@ def _state_of_file(path: str, how: str, status: os.stat_result, now_ns: int) -> 
 def _look_at_folder(path: str, how: str, now_ns: int) -> FileState:
     entries = folders.list_folder(path)
     how = "directory" if how == "result" else how
-    content: bytes = folders.listing_digest(entries)
+    by_content = how == "directory content"
+    content: bytes = folders.listing_digest(entries, by_stat=by_content)
     young = False
-    if how == "directory content":
+    if by_content:
         content += folders.content_listing_digest(path, entries)
         young = any(_is_young(entry.mtime_ns, now_ns) for entry in entries)
     return FileState(path_to_text(path), how, len(entries), content=content, young=young)
@@ -166,9 +167,10 @@ def unchanged(state: FileState) -> bool:
 
 def _folder_unchanged(state: FileState, path: str) -> bool:
     entries = folders.list_folder(path)
-    same_dates = folders.listing_digest(entries) == state.content[:32]
-    if state.how == "directory" or (same_dates and not state.young):
-        return same_dates
+    by_content = state.how == "directory content"
+    same_listing = folders.listing_digest(entries, by_stat=by_content) == state.content[:32]
+    if not by_content or (same_listing and not state.young):
+        return same_listing
     return folders.content_listing_digest(path, entries) == state.content[32:]
 
 

@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from lazycache import current
 from lazycache.expressions import HashedLeaf, Node, build, build_bound
-from lazycache.files import Hasher, hash_argument, hasher_name
+from lazycache.files import Hasher, hash_argument, hasher_name, ignore
 from lazycache.graph import find_nodes
-from lazycache.nests import NATIVES, only_natives
+from lazycache.nests import only_natives
 from lazycache.nodes import NO_KWARGS
 from lazycache.protection import protect
 from lazycache.purity import pickling
@@ -106,7 +108,8 @@ class PureFunction:
         self._owner: type | None = None
         self._variants: WeakKeyDictionary[type, PureFunction] = WeakKeyDictionary()
         self._rules = tuple([(binder.parameters.index(name), name, hasher) for name, hasher in options.hashers])
-        self._as_they_are = frozenset([i for i, _, hasher in self._rules if not getattr(hasher, "protects", False)])
+        self._passed_on = frozenset([i for i, _, hasher in self._rules if not getattr(hasher, "protects", False)])
+        self._ignored = frozenset([i for i, _, hasher in self._rules if hasher is ignore])
         # Not `updated`: attributes of the function must not replace ours.
         functools.update_wrapper(self, function, updated=())
 
@@ -240,12 +243,14 @@ class PureFunction:
 
     def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:  # noqa: ARG002
         """Run the function on bound values, which it cannot spoil."""
-        as_they_are = self._as_they_are
+        passed_on = self._passed_on
         safe = []
         for position, value in enumerate(args):
             if isinstance(value, HashedLeaf):
                 value = value._value
-            safe.append(value if position in as_they_are or type(value) in NATIVES else protect(value))
+            if position not in passed_on or (isinstance(value, np.ndarray) and position not in self._ignored):
+                value = protect(value)
+            safe.append(value)
         try:
             result = self._binder.run(self._function, tuple(safe))
         except ValueError as error:
@@ -336,6 +341,9 @@ class BoundPure:
 
     def __repr__(self) -> str:
         return f"<bound {self.__func__!r} of a {type(self.__self__).__name__}>"
+
+    def __lazycache_digest__(self) -> tuple[bytes, Any]:
+        return self.__func__.for_first(self.__self__).token, self.__self__
 
     def __reduce__(self) -> tuple[Any, ...]:
         return BoundPure, (self.__func__, self.__self__)

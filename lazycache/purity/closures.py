@@ -22,12 +22,17 @@ def own_code_digest(function: Callable[..., Any]) -> bytes:
     while isinstance(function, functools.partial):
         function = function.func
     if not isinstance(function, FunctionType):
+        if hasattr(function, "__wrapped__"):
+            return own_code_digest(function.__wrapped__)
         return hashlib.sha256("\0".join(name_of(function).unique).encode()).digest()
     # Defaults are arguments, and cells are counted elsewhere; either may hold what has no digest.
     code = function.__code__
     bare = FunctionType(code, function.__globals__, function.__name__, None, function.__closure__)
     bare.__qualname__, bare.__module__ = function.__qualname__, function.__module__
-    return fingerprint(bare, code="self", ignore=code.co_freevars).digest
+    digest = fingerprint(bare, code="self", ignore=code.co_freevars).digest
+    if not hasattr(function, "__wrapped__"):
+        return digest
+    return hashlib.sha256(digest + own_code_digest(function.__wrapped__)).digest()
 
 
 def closure_token(function: Callable[..., Any]) -> bytes:

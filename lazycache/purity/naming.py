@@ -46,13 +46,22 @@ def name_of(function: Callable[..., Any]) -> Name:
     if qualname is None:
         qualname = type(function).__qualname__
     named = "<" not in qualname
+    inside = _hidden_name(function, qualname)
     code: CodeType | None = getattr(function, "__code__", None)
     if module in _MAIN:
         # A spawned worker knows the script under the second name.
         script = _script(function)
-        return Name(f"__main__.{qualname}", (script or "__main__", qualname), named and script is not None)
+        return Name(f"__main__.{qualname}", (script or "__main__", qualname, *inside), named and script is not None)
     from_file = code is None or not code.co_filename.startswith("<")
-    return Name(f"{module}.{qualname}", (module, qualname), named and from_file)
+    return Name(f"{module}.{qualname}", (module, qualname, *inside), named and from_file)
+
+
+def _hidden_name(function: Callable[..., Any], qualname: str) -> tuple[str, ...]:
+    """Return the own name of a wrapper that took the name of what it wraps."""
+    code: CodeType | None = getattr(function, "__code__", None)
+    if code is not None:
+        return () if code.co_qualname == qualname else (code.co_qualname,)
+    return (type(function).__qualname__,) if hasattr(function, "__wrapped__") else ()
 
 
 def _script(function: Callable[..., Any]) -> str | None:
@@ -70,6 +79,8 @@ def _script(function: Callable[..., Any]) -> str | None:
 
 def source_file_of(function: Callable[..., Any]) -> str:
     """Return the real path of the file with the function's code, or an empty text."""
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
     code: CodeType | None = getattr(function, "__code__", None)
     if code is None or code.co_filename.startswith("<"):
         return ""
