@@ -183,7 +183,7 @@ class HashedLeaf(computed):
         return leaf
 
     @property
-    def _rope(self) -> Rope:  # type: ignore[override]
+    def _rope(self) -> Rope:
         return self if self._files else NO_FILES
 
     def _state(self) -> tuple[Any, ...]:
@@ -241,7 +241,7 @@ class lazy(Expression):
 
 def _make_leaf(cls: type[Leaf], value: Any, owned: bool, style: str) -> Leaf:
     kind = type(value)
-    if kind in _INLINE:
+    if kind in _INLINE or (kind in NATIVES and len(value) <= _LONG_TEXT):
         return _leaf(cls, value, token(value), style)
     if kind not in NATIVES:
         if find_nodes(value):

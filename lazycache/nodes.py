@@ -159,8 +159,7 @@ class Node:
     def __deepcopy__(self, memo: Any) -> Node:
         return self
 
-    @classmethod
-    def __lazycache_digest__(cls) -> NoReturn:
+    def __lazycache_digest__(self) -> NoReturn:
         # Whoever asks found a node inside a value, where evaluation would not find it.
         raise MisplacedNodeError(path="the value", container="container or object")
 

@@ -3,12 +3,13 @@
 numpy asks ``__array_ufunc__`` both when a ufunc is called by name and when an
 operator has an array on its left. ``array + x`` is the operator, as ``x +
 array`` is; ``np.add(array, x)`` is a node of its own, since the two differ
-once they are given lists or numbers. The caller's instruction tells which.
+once they are given lists or numbers.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -31,11 +32,14 @@ _OPERATOR_OF_UFUNC: dict[np.ufunc, Operation] = {
     np.bitwise_and: BINARY_OPERATIONS["__and__"],
     np.bitwise_xor: BINARY_OPERATIONS["__xor__"],
     np.bitwise_or: BINARY_OPERATIONS["__or__"],
+    np.divmod: BINARY_OPERATIONS["__divmod__"],
     np.less: BINARY_OPERATIONS["__lt__"],
     np.less_equal: BINARY_OPERATIONS["__le__"],
     np.greater: BINARY_OPERATIONS["__gt__"],
     np.greater_equal: BINARY_OPERATIONS["__ge__"],
 }
+
+_ARRAYS = (np.ndarray, np.generic)
 
 NEEDS_VALUES = frozenset(
     {
@@ -56,6 +60,16 @@ NEEDS_VALUES = frozenset(
 )
 """Functions that change an argument, write a file or make a text, so that they cannot wait."""
 
+_PARTS: dict[Callable[..., Any], int] = {
+    np.histogram: 2,
+    np.histogram2d: 3,
+    np.linalg.eig: 2,
+    np.linalg.eigh: 2,
+    np.linalg.lstsq: 4,
+    np.linalg.slogdet: 2,
+}
+"""Functions whose result always has so many parts, so that a call can be unpacked."""
+
 EQUALITY_ADVICE = (
     "a lazy expression is == only to another expression (when their keys are equal): "
     "use np.equal(e, value) to compare values element by element, or e == computed(value)"
@@ -63,7 +77,7 @@ EQUALITY_ADVICE = (
 
 
 def operation_of_ufunc(
-    ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: Mapping[str, Any], depth: int
+    ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: Mapping[str, Any], by_operator: bool
 ) -> Operation:
     """Return what ``__array_ufunc__`` was asked to build.
 
@@ -71,8 +85,8 @@ def operation_of_ufunc(
     ----------
     ufunc, method, inputs, kwargs
         As numpy gave them.
-    depth : int
-        How many frames above this function's caller the user's code is.
+    by_operator : bool
+        Whether an operator asked; see `UfuncLookup`.
 
     Raises
     ------
@@ -85,12 +99,58 @@ def operation_of_ufunc(
         raise NotComputedError(operation="changing an array in place")
     if method != "__call__":
         return operation_of(getattr(ufunc, method), f"{_ufunc_name(ufunc)}.{method}")
-    if not kwargs and len(inputs) == 2 and isinstance(inputs[0], np.ndarray | np.generic) and _by_operator(depth + 1):
+    if not kwargs and len(inputs) == 2 and by_operator and isinstance(inputs[0], _ARRAYS):
         if ufunc is np.equal or ufunc is np.not_equal:
             raise TypeError(EQUALITY_ADVICE)
         if ufunc in _OPERATOR_OF_UFUNC:
             return _OPERATOR_OF_UFUNC[ufunc]
     return operation_of(ufunc, _ufunc_name(ufunc), ufunc.nout if ufunc.nout > 1 else None)
+
+
+class UfuncLookup:
+    """``__array_ufunc__`` of a class, which knows whether an operator or a name led to it.
+
+    An operator of an array looks it up twice from one place: first to see
+    whether it should give way to the other operand, then to call it. A ufunc
+    that is called by name looks it up once.
+
+    Parameters
+    ----------
+    build : callable
+        ``build(by_operator, node, ufunc, method, *inputs, **kwargs)``.
+    """
+
+    def __init__(self, build: Callable[..., Any]) -> None:
+        def by_name(*args: Any, **kwargs: Any) -> Any:
+            _seen.place = None
+            return build(False, *args, **kwargs)
+
+        def by_operator(*args: Any, **kwargs: Any) -> Any:
+            _seen.place = None
+            return build(True, *args, **kwargs)
+
+        self._by_name = by_name
+        self._by_operator = by_operator
+
+    def __get__(self, instance: object, owner: type) -> Callable[..., Any] | None:
+        if instance is not None:
+            # Masked arrays look on the instance; None makes them leave `masked + node` to the node.
+            return None
+        frame = sys._getframe(1)
+        place = (id(frame), frame.f_lasti)
+        if place == _seen.place:
+            return self._by_operator
+        _seen.place = place
+        return self._by_name
+
+
+class _Seen(threading.local):
+    """Where in the code this thread looked last, unless a call followed."""
+
+    place: tuple[int, int] | None = None
+
+
+_seen = _Seen()
 
 
 def operation_of_function(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> Operation:
@@ -106,23 +166,7 @@ def operation_of_function(function: Callable[..., Any], kwargs: Mapping[str, Any
         raise NotComputedError(operation=f"{name}()")
     if kwargs.get("out") is not None:
         raise NotComputedError(operation="changing an array in place")
-    return operation_of(function, name)
-
-
-def _by_operator(depth: int) -> bool:
-    frame = sys._getframe(depth + 1)
-    if frame.f_lasti < 0:
-        return False
-    return frame.f_code.co_code[frame.f_lasti] in _OPERATOR_CODES
-
-
-def _operator_codes() -> frozenset[int]:
-    import opcode
-
-    return frozenset({opcode.opmap["BINARY_OP"], opcode.opmap["COMPARE_OP"]})
-
-
-_OPERATOR_CODES = _operator_codes()
+    return operation_of(function, name, _PARTS.get(function))
 
 
 def _ufunc_name(ufunc: np.ufunc) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lazycache.nodes import NO_KWARGS, Callee, Node
-from lazycache.numpy_protocols import operation_of_function, operation_of_ufunc
+from lazycache.numpy_protocols import UfuncLookup, operation_of_function, operation_of_ufunc
 from lazycache.operators import APPLY, BINARY_OPERATIONS, GETATTR, GETITEM, METHOD, UNARY_OPERATIONS
 
 Unary = Callable[["Operating"], Any]
@@ -40,6 +40,12 @@ def _unary(method: str) -> Unary:
         return self._call(operation, (self,), NO_KWARGS)
 
     return build
+
+
+def _build_ufunc(by_operator: bool, node: Operating, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    if any(isinstance(value, Node) and not isinstance(value, Operating) for value in inputs):
+        return NotImplemented
+    return node._call(operation_of_ufunc(ufunc, method, inputs, kwargs, by_operator), inputs, kwargs)
 
 
 class Operating(Node):
@@ -92,10 +98,7 @@ class Operating(Node):
             return self._call(METHOD, (*self._args, *args), kwargs)
         return self._call(APPLY, (self, *args), kwargs)
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if any(isinstance(value, Node) and not isinstance(value, Operating) for value in inputs):
-            return NotImplemented
-        return self._call(operation_of_ufunc(ufunc, method, inputs, kwargs, 1), inputs, kwargs)
+    __array_ufunc__ = UfuncLookup(_build_ufunc)
 
     def __array_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]

@@ -16,7 +16,16 @@ from lazycache.nests import is_nest, members, only_natives
 from lazycache.nodes import Node
 
 _OPAQUE = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
-_HOLDERS = (set, frozenset, list, tuple, deque, type({}.keys()), type({}.values()), type({}.items()))
+_HOLDERS: tuple[type[Any], ...] = (
+    set,
+    frozenset,
+    list,
+    tuple,
+    deque,
+    type({}.keys()),
+    type({}.values()),
+    type({}.items()),
+)
 
 
 def check_placement(value: Any, path: str) -> None:
@@ -77,10 +86,14 @@ def _inside(value: Any) -> list[Any]:
         return [*value.keys(), *value.values(), *getattr(value, "__dict__", {}).values()]
     if isinstance(value, _HOLDERS):
         return list(value)
+    if isinstance(value, types.MappingProxyType):
+        return [*value.keys(), *value.values()]
     if isinstance(value, np.ndarray):
         return _flat(value.tolist()) if value.dtype.hasobject else []
     if isinstance(value, functools.partial):
         return [*value.args, *value.keywords.values()]
+    if isinstance(value, BaseException):
+        return list(value.args)
     if isinstance(value, _OPAQUE):
         return []
     return _fields(value)
