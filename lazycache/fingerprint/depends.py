@@ -1,7 +1,6 @@
 """``depends=``: packages by version, modules by text, and anything else by value."""
 
-import importlib.metadata
-import importlib.util
+import importlib
 import sys
 from types import ModuleType
 from typing import Any
@@ -22,14 +21,23 @@ def encode_dependency(walk: Walk, entry: object, at: At) -> bytes:
 
 
 def _named(walk: Walk, name: str) -> bytes:
-    try:
-        return part(b"package", text(b"s", name), text(b"s", importlib.metadata.version(name)))
-    except importlib.metadata.PackageNotFoundError:
-        pass
+    version = _distribution_version(name)
+    if version is not None:
+        return part(b"package", text(b"s", name), text(b"s", version))
     module = sys.modules.get(name) or _import(name)
     if module is None:
         raise walk.error(f"depends= names {name!r}, which is neither an installed package nor a module")
     return _module(walk, module)
+
+
+def _distribution_version(name: str) -> str | None:
+    # Takes 50 ms to import, and few functions name packages.
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 def _import(name: str) -> ModuleType | None:
@@ -56,7 +64,8 @@ def _version(module: ModuleType) -> str:
     version: Any = getattr(module, "__version__", None)
     if isinstance(version, str):
         return version
-    top = module.__name__.partition(".")[0]
-    found = importlib.metadata.packages_distributions().get(top, ())
+    from importlib.metadata import packages_distributions
+
+    found = packages_distributions().get(module.__name__.partition(".")[0], ())
     # The standard library is as old as the Python it comes with.
-    return ", ".join(sorted(importlib.metadata.version(name) for name in found)) or sys.version.split()[0]
+    return ", ".join(sorted(str(_distribution_version(name)) for name in found)) or sys.version.split()[0]

@@ -5,8 +5,10 @@ A reference is a *chain*: a name and the attributes taken from it, so
 whose object the function changes: ``TABLE[key] = value`` is ``("TABLE", STORED)``.
 """
 
+from __future__ import annotations
+
 import ast
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from .syntax import FunctionNode
 
@@ -17,8 +19,7 @@ _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _SKIPPED_FIELDS = frozenset({"annotation", "returns", "type_params"})
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(NamedTuple):
     """A module that a function imports in its body.
 
     Attributes
@@ -36,8 +37,7 @@ class Import:
     chains: tuple[Chain, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(NamedTuple):
     """Everything outside itself that a function names.
 
     Attributes
@@ -57,15 +57,15 @@ class Names:
     imports: tuple[Import, ...] = ()
 
 
-@dataclass(slots=True)
 class _Scope:
-    kind: str
-    parent: "_Scope | None"
-    bound: set[str] = field(default_factory=set)
-    global_names: set[str] = field(default_factory=set)
-    outer_names: set[str] = field(default_factory=set)
-    loads: set[Chain] = field(default_factory=set)
-    imports: list[tuple[str, str, int, Chain]] = field(default_factory=list)
+    def __init__(self, kind: str, parent: _Scope | None) -> None:
+        self.kind = kind
+        self.parent = parent
+        self.bound: set[str] = set()
+        self.global_names: set[str] = set()
+        self.outer_names: set[str] = set()
+        self.loads: set[Chain] = set()
+        self.imports: list[tuple[str, str, int, Chain]] = []
 
 
 def find_names(node: FunctionNode) -> Names:

@@ -14,22 +14,20 @@ import os
 import stat
 import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from operator import or_
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from .codes import encode_code, encode_untexted, names_in_code, nested_codes
 from .names import Names, find_names
 from .syntax import FunctionNode, encode_tree
 
-_FUTURE_FLAGS = functools.reduce(
+_FUTURE_FLAGS: int = functools.reduce(
     or_, [getattr(__future__, name).compiler_flag for name in __future__.all_feature_names]
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """What a function's code says.
 
     Attributes
@@ -47,14 +45,13 @@ class Text:
     mismatch: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(NamedTuple):
     node: FunctionNode
     qualname: str
-    class_name: str | None
 
     def first_line(self) -> int:
-        return min([self.node.lineno, *(item.lineno for item in getattr(self.node, "decorator_list", ()))])
+        decorators: list[ast.expr] = getattr(self.node, "decorator_list", [])
+        return min([self.node.lineno, *(item.lineno for item in decorators)])
 
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -151,16 +148,16 @@ def _name(node: FunctionNode) -> str:
 
 
 def _functions(tree: ast.Module) -> Iterator[_Candidate]:
-    stack: list[tuple[ast.AST, str, str | None]] = [(tree, "", None)]
+    stack: list[tuple[ast.AST, str]] = [(tree, "")]
     while stack:
-        node, prefix, class_name = stack.pop()
+        node, prefix = stack.pop()
         if isinstance(node, FunctionNode):
             qualname = prefix + _name(node)
-            yield _Candidate(node, qualname, class_name)
+            yield _Candidate(node, qualname)
             prefix = qualname + ".<locals>."
         elif isinstance(node, ast.ClassDef):
-            prefix, class_name = prefix + node.name + ".", node.name
-        stack.extend((child, prefix, class_name) for child in ast.iter_child_nodes(node))
+            prefix += node.name + "."
+        stack.extend((child, prefix) for child in ast.iter_child_nodes(node))
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
@@ -196,7 +193,7 @@ def _compiles_to(candidate: _Candidate, code: CodeType, wanted: bytes, imports: 
 
 
 def _compiled(candidate: _Candidate, code: CodeType, imports: list[str]) -> bytes | None:
-    holder = _hold(candidate, [name for name in code.co_freevars if name != "__class__"])
+    holder = _hold(candidate, code, [name for name in code.co_freevars if name != "__class__"])
     if imports:
         holder.body[:0] = ast.parse("import " + ", ".join(imports)).body
     try:
@@ -207,18 +204,34 @@ def _compiled(candidate: _Candidate, code: CodeType, imports: list[str]) -> byte
     return None if found is None else encode_code(found)
 
 
-def _hold(candidate: _Candidate, free: list[str]) -> ast.Module:
-    """Wrap a function so that its free variables and private names mean what they mean in its place."""
-    module = ast.parse(f"def hold({', '.join(free)}):\n class {candidate.class_name or 'Hold'}: pass")
-    function = module.body[0]
-    assert isinstance(function, ast.FunctionDef)
-    cls = function.body[0]
-    assert isinstance(cls, ast.ClassDef)
-    inner = [_as_statement(candidate.node)]
-    cls.body = inner
-    if candidate.class_name is None:
-        function.body = inner
+def _hold(candidate: _Candidate, code: CodeType, free: list[str]) -> ast.Module:
+    """Wrap a function in the scopes that its code had.
+
+    They decide what its free variables and private names mean, and what classes in it are called.
+    """
+    module = ast.Module(body=[], type_ignores=[])
+    inner: list[ast.stmt] = module.body
+    steps = _enclosing(code.co_qualname)
+    if free and not any(is_function for _, is_function in steps):
+        steps.insert(0, ("hold", True))
+    for name, is_function in steps:
+        words = f"def hold({', '.join(free)}): pass" if is_function else "class hold: pass"
+        scope = ast.parse(words).body[0]
+        assert isinstance(scope, ast.FunctionDef | ast.ClassDef)
+        scope.name = name
+        inner.append(scope)
+        inner = scope.body = []
+        free = [] if is_function else free
+    inner.append(_as_statement(candidate.node))
     return module
+
+
+def _enclosing(qualname: str) -> list[tuple[str, bool]]:
+    """Return the names of the scopes around a function, and whether each is a function."""
+    names = qualname.split(".")[:-1]
+    return [
+        (name, names[index + 1 : index + 2] == ["<locals>"]) for index, name in enumerate(names) if name != "<locals>"
+    ]
 
 
 def _as_statement(node: FunctionNode) -> ast.stmt:

@@ -8,7 +8,6 @@ import contextvars
 import dataclasses
 import enum
 import functools
-import logging
 import sys
 import threading
 import types
@@ -80,17 +79,31 @@ def _by_name(_walk: Walk, value: Any, _at: At) -> bytes | None:
     """Modules, loggers, locks and typing constructs hold nothing that a result depends on."""
     if isinstance(value, types.ModuleType):
         return text(b"module", module_name(value.__name__))
-    if isinstance(value, logging.Logger):
-        return text(b"logger", value.name)
     package = type(value).__module__.partition(".")[0]
-    if isinstance(value, logging.LoggerAdapter) or package in _LOGGING_PACKAGES:
-        return text(b"logger", type(value).__qualname__)
+    if package in _LOGGING_PACKAGES or _is_logger(value):
+        return text(b"logger", str(getattr(value, "name", "")))
     if isinstance(value, _SYNCHRONISERS) or type(value) is object:
         return text(b"type", qualified_name(type(value)))
     if package in _TYPING_MODULES or isinstance(value, types.GenericAlias | types.UnionType):
         words = repr(value)
         return text(b"hint", words if " at 0x" not in words else qualified_name(type(value)))
     return None
+
+
+def _is_logger(value: Any) -> bool:
+    # Not imported here: whoever has a logger did that.
+    logging: Any = sys.modules.get("logging")
+    return logging is not None and isinstance(value, logging.Logger | logging.LoggerAdapter)
+
+
+def _node(_walk: Walk, value: Any, _at: At) -> bytes | None:
+    """A lazy expression never changes, and its key says what it is."""
+    nodes: Any = sys.modules.get("lazycache.nodes")
+    if nodes is None or not isinstance(value, nodes.Node):
+        return None
+    from lazycache.keys import key
+
+    return part(b"node", key(value))
 
 
 def _built_in(walk: Walk, value: Any, at: At) -> bytes | None:
@@ -238,6 +251,7 @@ _RULES: tuple[Callable[[Walk, Any, At], bytes | None], ...] = (
     _class,
     _container,
     _pure,
+    _node,
     _by_name,
     _built_in,
     _wrapper,
@@ -251,6 +265,8 @@ def _encode_opaque(walk: Walk, value: Any, at: At) -> bytes:
     kind = type(value)
     if at.policy == "foreign":
         return text(b"type", qualified_name(kind))
+    if value is walk.undigested:
+        raise walk.error(f"it is a {kind.__qualname__}, whose code is not to be seen; give the function a version=")
     from lazycache import digests
 
     if at.policy == "global" and not digests.is_immutable(value):

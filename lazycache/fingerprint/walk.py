@@ -6,11 +6,12 @@ meeting, which depends on nothing but the code. So mutual recursion ends, and
 no Python stack grows with the length of a chain of helpers.
 """
 
+from __future__ import annotations
+
 import hashlib
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from lazycache.errors import FingerprintError
 
@@ -23,8 +24,7 @@ ADVICE = "make it an argument or a constant, name it in ignore=, or give the fun
 Policy = Literal["global", "held", "foreign"]
 
 
-@dataclass(frozen=True, slots=True)
-class At:
+class At(NamedTuple):
     """Where a value was met, and the rules that hold there.
 
     Attributes
@@ -46,9 +46,9 @@ class At:
     ignore: frozenset[str] = frozenset()
     deep: bool = True
 
-    def to(self, where: str, policy: Policy | None = None) -> "At":
+    def to(self, where: str, policy: Policy | None = None) -> At:
         """Return the same rules at another place."""
-        return replace(self, where=where, policy=policy or self.policy)
+        return self._replace(where=where, policy=policy or self.policy)
 
     def ignores(self, *names: str) -> bool:
         """Return whether one of the names does not count."""
@@ -66,16 +66,20 @@ class Walk:
         Gives the bytes of a value; it may register units here.
     encode_dependency : callable
         The same for an entry of ``depends=``.
+    undigested : object
+        A value that is being digested: its own digest cannot be asked for here.
     """
 
     def __init__(
         self,
         function: str,
-        encode: "Callable[[Walk, object, At], bytes]",
-        encode_dependency: "Callable[[Walk, object, At], bytes]",
+        encode: Callable[[Walk, object, At], bytes],
+        encode_dependency: Callable[[Walk, object, At], bytes],
+        undigested: object = None,
     ) -> None:
         self.watch = Watch()
         self.mismatch: str | None = None
+        self.undigested = undigested
         self._function = function
         self._encode = encode
         self._encode_dependency = encode_dependency

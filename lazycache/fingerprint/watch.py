@@ -9,6 +9,8 @@ from operator import is_
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
+from lazycache_storage.digest import Digest
+
 MISSING: Any = type("Missing", (), {"__repr__": lambda _: "MISSING", "__module__": __name__})()
 
 Contents = Callable[[Any], Iterable[Any]]
@@ -90,3 +92,33 @@ def get_cell(cell: CellType) -> Any:
         return cell.cell_contents
     except ValueError:
         return MISSING
+
+
+class Fingerprint:
+    """The digest of a function's code, and what it was taken from.
+
+    Attributes
+    ----------
+    digest : Digest
+    mismatch : str or None
+        Why a text that was found is not the code that runs; then results must
+        not be kept, since the next process will see the other text.
+    """
+
+    __slots__ = ("_watch", "digest", "mismatch")
+
+    def __init__(self, digest: Digest, mismatch: str | None, watch: Watch) -> None:
+        self.digest = digest
+        self.mismatch = mismatch
+        self._watch = watch
+
+    def is_current(self) -> bool:
+        """Return whether all that the digest was taken from is still the same.
+
+        Objects are compared by identity, so this takes about a microsecond; a
+        closure or a default that can change inside is hashed again.
+        """
+        return self._watch.holds()
+
+    def __repr__(self) -> str:
+        return f"<Fingerprint {self.digest.short}{' of code that has no text' if self.mismatch else ''}>"
