@@ -11,6 +11,7 @@ import numpy as np
 
 from lazycache.digests.copying import SelfContaining, copy_nest, deep_copy
 from lazycache.digests.immutable import ATOMS, is_immutable
+from lazycache.digests.owned import known_token, remember
 from lazycache.digests.snapshots import is_unchangeable_buffer
 
 Array = np.ndarray[Any, Any]
@@ -68,6 +69,9 @@ def is_unchangeable(value: Any) -> bool:
 def _read_only(array: Array) -> Array:
     view = array.view()
     view.setflags(write=False)
+    token = known_token(array)
+    if token is not None:
+        remember(view, token)
     return view
 
 

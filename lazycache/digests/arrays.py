@@ -10,7 +10,7 @@ import numpy as np
 from lazycache.digests.names import qualified_name
 from lazycache.digests.objects import attributes_of
 from lazycache.digests.owned import known_token
-from lazycache.digests.registry import Leaf, Parts, expanders, families, leaves, no_label, register_named
+from lazycache.digests.registry import Leaf, Parts, expanders, families, leaves, no_label, register_named, standing_for
 from lazycache_storage.arrayhash import array_encoding, array_order, dtype_encoding
 
 Array = np.ndarray[Any, Any]
@@ -116,3 +116,6 @@ leaves.update({np.dtype(char).type: _fixed_scalar(np.dtype(char).type) for char 
 leaves.update(dict.fromkeys((np.datetime64, np.timedelta64, np.str_, np.bytes_), _scalar))
 leaves.update(dict.fromkeys((np.longdouble, np.clongdouble), _extended_scalar))
 register_named({"numpy.random.bit_generator.SeedSequence": _seed_sequence})
+expanders.update(
+    {kind: standing_for(f"numpy.{kind.__name__}", lambda value: value.dtype) for kind in (np.finfo, np.iinfo)}
+)

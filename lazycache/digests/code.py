@@ -46,9 +46,16 @@ def expand_code(value: Any) -> Parts:
     return b"F", (_encoders[0](value),), no_label, True
 
 
+_HEAP_TYPE = 1 << 9
+
+
 def _is_installed_global(value: Any) -> bool:
     module = value.__module__
-    return isinstance(module, str) and is_installed(module) and find_global(module, value.__qualname__) is value
+    if not isinstance(module, str) or not is_installed(module):
+        return False
+    # Some types written in C are in no module under their name, such as that of None.
+    written_in_c = isinstance(value, type) and not value.__flags__ & _HEAP_TYPE
+    return written_in_c or find_global(module, value.__qualname__) is value
 
 
 def expand_global(value: Any, name: str) -> Parts:

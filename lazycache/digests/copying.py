@@ -104,7 +104,7 @@ def _rebuild_dict(_value: Any, _children: list[Any], copies: list[Any]) -> Any:
 def _instance_shape(value: Any, kind: type) -> tuple[list[Any], Rebuild] | None:
     """Handle instances that consist of nothing but their ``__dict__``."""
     plain = all(is_inherited(kind, name) for name in _INHERITED) and not any(hasattr(kind, name) for name in _OWN)
-    if not plain or isinstance(value, type):
+    if not plain or not kind.__dictoffset__ or isinstance(value, type):
         return None
     state = object.__reduce_ex__(value, 4)[2]
     return (list(state.values()), _rebuild_instance) if type(state) is dict else None
@@ -131,4 +131,10 @@ def deep_copy(value: Any) -> Any:
     for base in kind.__mro__:
         if base in copiers:
             return copiers[base](value)
-    return copy.deepcopy(value)
+    copied = copy.deepcopy(value)
+    if isinstance(value, np.ndarray) and hasattr(value, "__dict__"):
+        # numpy keeps the type of a subclass and drops its attributes.
+        for name, attribute in vars(value).items():
+            if name not in vars(copied):
+                setattr(copied, name, copy.deepcopy(attribute))
+    return copied

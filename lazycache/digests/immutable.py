@@ -24,7 +24,8 @@ ATOMS: frozenset[type] = frozenset(
         *(datetime.date, datetime.datetime, datetime.time, datetime.timedelta, datetime.timezone),
         *(decimal.Decimal, fractions.Fraction, re.Pattern),
         *(pathlib.PurePosixPath, pathlib.PosixPath, pathlib.PureWindowsPath, pathlib.WindowsPath),
-        *(types.FunctionType, types.BuiltinFunctionType, np.ufunc, type),
+        *(types.FunctionType, types.BuiltinFunctionType, types.UnionType, np.ufunc, type),
+        *(np.finfo, np.iinfo),
         *(kind for kind in np.sctypeDict.values() if kind not in (np.object_, np.void)),
     }
 )

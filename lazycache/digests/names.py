@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 import sysconfig
 from functools import lru_cache
@@ -39,7 +38,6 @@ def find_global(module: str, qualname: str) -> Any:
     return found
 
 
-@lru_cache(maxsize=1024)
 def is_installed(module: str) -> bool:
     """Return whether a module belongs to Python or to an installed package, not to the user.
 
@@ -50,14 +48,13 @@ def is_installed(module: str) -> bool:
     """
     top = module.partition(".")[0]
     if top in sys.stdlib_module_names or top in _OWN_PACKAGES:
-        return top not in ("__main__", "__mp_main__")
-    spec = getattr(sys.modules.get(module), "__spec__", None)
-    if spec is None and top not in ("__main__", "__mp_main__"):
-        spec = importlib.util.find_spec(top)
-    origin = getattr(spec, "origin", None)
-    if origin is None:
-        return False
-    if origin in ("built-in", "frozen"):
         return True
+    loaded = sys.modules.get(module) or sys.modules.get(top)
+    origin = getattr(getattr(loaded, "__spec__", None), "origin", None)
+    return isinstance(origin, str) and (origin in ("built-in", "frozen") or _is_in_packages(origin))
+
+
+@lru_cache(maxsize=4096)
+def _is_in_packages(file: str) -> bool:
     folders = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
-    return origin.startswith(folders) or "/site-packages/" in origin or "/dist-packages/" in origin
+    return file.startswith(folders) or "/site-packages/" in file or "/dist-packages/" in file

@@ -43,6 +43,17 @@ def remember(array: Array, token: bytes) -> None:
     _entries[id(array)] = _Entry(array, token)
 
 
+def mark_unchangeable(array: Array) -> None:
+    """Note that nobody changes the bytes of a read-only array; views of it profit."""
+    _entries[id(array)] = _Entry(array, b"")
+
+
+def is_marked(array: Array) -> bool:
+    """Return whether an array is owned, came out of the cache, or was marked."""
+    entry = _entries.get(id(array))
+    return entry is not None and entry.reference() is array and not array.flags.writeable
+
+
 def known_token(array: Array) -> bytes | None:
     """Return the token of an array that is owned or came out of the cache, or None.
 
@@ -63,4 +74,4 @@ def known_token(array: Array) -> bytes | None:
     if array.flags.writeable or array.shape != entry.shape or array.dtype is not entry.dtype:
         _entries.pop(id(array), None)
         return None
-    return entry.token if array.strides == entry.strides else None
+    return (entry.token or None) if array.strides == entry.strides else None

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import copy
+from pickle import PicklingError
 from typing import Any
 
 import numpy as np
 
 from lazycache.digests.copying import SelfContaining, copy_nest, deep_copy
 from lazycache.digests.immutable import is_immutable
-from lazycache.digests.owned import known_token, remember
+from lazycache.digests.owned import is_marked, known_token, mark_unchangeable, remember
 from lazycache.digests.walk import Memo, token
+from lazycache.errors import UnhashableError
 from lazycache_storage.arrayhash import copy_and_encode
 from lazycache_storage.digest import seal
+
+COPY_ADVICE = (
+    "it cannot be copied, so nothing would keep it as it is now; pass it with own=True, "
+    "or register its type with lazycache.register_immutable"
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -27,7 +35,7 @@ def is_unchangeable_buffer(array: Array) -> bool:
         return False
     part: Any = array
     while isinstance(part, np.ndarray):
-        if known_token(part) is not None:
+        if is_marked(part):
             return True
         part = part.base
     while isinstance(part, memoryview):
@@ -80,12 +88,16 @@ def _take(value: Any, path: str, memo: Memo) -> tuple[Any, bytes]:
     if type(value) in (np.ndarray, np.memmap) and not value.dtype.hasobject:
         copied = freeze_array(value)
         return copied, token(copied, path=path)
+
+    def freeze_once(array: Array) -> Array:
+        return snapshot(array, memo=memo)[0]  # type: ignore[no-any-return]
+
     try:
-        copied = copy_nest(value, freeze_array, deep_copy)
-    except (SelfContaining, TypeError):
-        # Ends in an UnhashableError that names the part at fault, which the copier cannot.
+        copied = copy_nest(value, freeze_once, deep_copy)
+    except (SelfContaining, TypeError, copy.Error, PicklingError) as error:
+        # As a rule this raises first, and names the part at fault, which the copier cannot.
         token(value, path=path)
-        raise
+        raise UnhashableError(path=path, type_name=type(value).__name__, advice=COPY_ADVICE) from error
     return copied, token(copied, path=path, memo=memo)
 
 
@@ -95,6 +107,8 @@ def freeze_array(array: Array) -> Array:
         return array
     copied, encoding = copy_and_encode(array)
     remember(copied, seal(encoding))
+    if copied.base is not None:
+        mark_unchangeable(copied.base)
     return copied
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import enum
 import types
+from collections.abc import Callable
 from typing import Any
 
 from lazycache.digests.names import qualified_name
@@ -13,6 +15,7 @@ from lazycache.digests.registry import (
     Encode,
     Parts,
     Refusal,
+    copiers,
     expanders,
     families,
     no_label,
@@ -60,6 +63,8 @@ def _typed_array(value: Any) -> Any:
 
 
 _BY_NAME: dict[str, Encode] = {
+    "_io.BytesIO": lambda value: (value.getvalue(), value.tell()),
+    "_io.StringIO": lambda value: (value.getvalue(), value.tell()),
     "array.array": _typed_array,
     "decimal.Decimal": str,
     "fractions.Fraction": lambda value: (value.numerator, value.denominator),
@@ -135,6 +140,21 @@ _REFUSED = {
 }
 
 
+def _copy_view(value: memoryview) -> memoryview:
+    flat = memoryview(value.tobytes())
+    return flat.cast(value.format, value.shape) if value.nbytes else flat.cast(value.format)  # type: ignore[call-overload, no-any-return]
+
+
+# What `copy.deepcopy` cannot copy.
+_COPIERS: dict[type, Callable[[Any], Any]] = {
+    types.MappingProxyType: lambda value: types.MappingProxyType(copy.deepcopy(dict(value))),
+    memoryview: _copy_view,
+    type({}.keys()): lambda value: dict.fromkeys(copy.deepcopy(list(value))).keys(),
+    type({}.values()): lambda value: dict(enumerate(copy.deepcopy(list(value)))).values(),
+    type({}.items()): lambda value: dict(copy.deepcopy(list(value))).items(),
+}
+
+
 def _expand_enum(value: enum.Enum) -> Parts:
     # The value counts too: the name alone would not notice an edited enum. Composite flags have no name
     # that is the same in every Python version.
@@ -167,6 +187,7 @@ def register() -> None:
     register_named(_BY_NAME)
     refuse_named(_REFUSED)
     expanders.update({kind: standing_for(name, encode) for kind, (name, encode) in _BY_TYPE.items()})
+    copiers.update(_COPIERS)
     families[enum.Enum] = _expand_enum
     families[tuple] = _expand_tuple_subclass
     families[set] = families[frozenset] = _expand_set_subclass

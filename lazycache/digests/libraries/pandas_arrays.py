@@ -36,7 +36,7 @@ def _content(value: Any) -> tuple[Any, ...] | None:
         missing = value._mask
         return without_masked(value._data, missing), missing
     if isinstance(value, _DATELIKE):
-        return dtype, value.asi8, value.freq
+        return dtype, value.asi8, getattr(value, "freq", None)
     if isinstance(value, pd.arrays.IntervalArray):
         return value.left, value.right, value.closed
     if isinstance(value, pd.arrays.SparseArray):
