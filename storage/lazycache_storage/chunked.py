@@ -16,6 +16,7 @@ from lazycache_storage import dtypes, fsio, zarrfiles
 from lazycache_storage.arrayhash import array_digest, bytes_digest
 from lazycache_storage.arrays import Array, Written, sealed
 from lazycache_storage.digest import Digest
+from lazycache_storage.dtypes import AnyDtype
 from lazycache_storage.errors import CorruptEntryError
 from lazycache_storage.record import ObjectRef
 
@@ -47,8 +48,12 @@ class Chunking:
         """Tell whether an array can be written so; others get a single chunk."""
         wanted = [part for part in (self.chunks, self.shards) if isinstance(part, tuple | list)]
         is_cut = array.size > 0 and array.ndim > 0 and all(len(part) == array.ndim for part in wanted)
-        # The names of the other types are not in the specification yet, and zarr-python warns of each.
-        return is_cut and array.dtype.kind in "biufcmM" and zarrfiles.can_hold(array.dtype)
+        return is_cut and zarrfiles.can_hold(array.dtype) and _is_well_known(array.dtype)
+
+
+def _is_well_known(dtype: AnyDtype) -> bool:
+    # zarr-python cannot read times without a unit, and warns of types that are not in the specification yet.
+    return dtype.kind in "biufc" or (dtype.kind in "mM" and np.datetime_data(dtype)[0] != "generic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +144,10 @@ def read_chunks(path: str, ref: ObjectRef, *, verify: bool) -> Array:
     if source.shape != ref.shape:
         raise CorruptEntryError(path=path, reason=f"shape {source.shape}, expected {ref.shape}")
     try:
-        array: Array = np.empty(ref.shape, dtype, ref.order)
-        array[...] = source[...]
+        native: Array = np.asarray(source[...], order=ref.order)
+        if native.dtype.newbyteorder(">") != dtype.newbyteorder(">"):
+            raise ValueError(f"dtype {native.dtype}, expected {dtype}")
+        array: Array = (native if native.dtype == dtype else native.byteswap()).view(dtype)
     except _READING_ERRORS as error:
         raise CorruptEntryError(path=path, reason=str(error)) from error
     if (verify or files.mtime_ns != ref.mtime_ns) and _name(array_digest(array), files) != ref.name:

@@ -40,7 +40,8 @@ def write_array(array: Array, folder: str, *, name: Digest | None = None, chunki
     OSError
         If it cannot be written; nothing is left behind.
     """
-    ref = describe_array(array, array_digest(array) if name is None else name)
+    ref = describe_array(array)
+    ref = msgspec.structs.replace(ref, name=array_digest(array) if name is None else name)
     if chunking is not None and chunking.fits(array):
         return chunked.write_chunks(array, folder, ref, chunking)
     return arrays.write_folder(array, folder, ref)
@@ -179,9 +180,9 @@ class Sink:
         OSError
             If it cannot be written.
         """
-        name = self._digest(array.view(np.ndarray))
-        ref = describe_array(array, name)
-        place = (name, ref.dtype, ref.subclass)
+        ref = describe_array(array)
+        ref = msgspec.structs.replace(ref, name=self._digest(array.view(np.ndarray)))
+        place = (ref.name, ref.dtype, ref.subclass)
         if place not in self._positions:
             self.written.append(self._write(array, ref))
             self._positions[place] = len(self.written) - 1

@@ -17,7 +17,7 @@ METADATA_FILE = "zarr.json"
 
 Order = Literal["C", "F"]
 
-_NOT_A_TIME = -(2**63)
+_NOT_A_TIME = "NaT"
 _LONGEST_FILL_VALUE = 65536
 
 

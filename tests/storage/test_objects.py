@@ -1,0 +1,411 @@
+import gc
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+import zarr
+
+from lazycache_storage import arrays, fsio, mapping, objects
+from lazycache_storage.arrayhash import array_digest, bytes_digest
+from lazycache_storage.chunked import Chunking, open_zarr
+from lazycache_storage.digest import Digest
+from lazycache_storage.errors import CorruptEntryError
+from tests.storage.shelf import facts
+
+LARGE = (1 << 20) // 8 + 1
+
+
+def _overwrite(path: str, data: bytes) -> None:
+    """Replace the bytes of a file in place, as an editor might."""
+    os.chmod(path, 0o644)
+    Path(path).write_bytes(data)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    return str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(12.0).reshape(3, 4),
+        np.asfortranarray(np.arange(12.0).reshape(3, 4)),
+        np.arange(LARGE, dtype=">i8"),
+        np.array(2.0),
+        np.empty((0, 3), "M8[ns]"),
+        np.zeros(3, np.dtype([("a", "i1"), ("b", ">f8")], align=True)),
+        np.rec.array([(1, 2.0), (3, 4.0)], dtype=[("a", "<i8"), ("b", "<f8")]),
+        np.arange(3).astype("q"),
+    ],
+    ids=["c", "f", "large", "0-d", "empty", "padded", "recarray", "longlong"],
+)
+def test_an_array_comes_back_as_it_was(folder: str, array: Any) -> None:
+    written = objects.write_array(array, folder)
+    assert written.ref.name == array_digest(array)
+    back = objects.open_array(written.path, written.ref)
+    assert facts(back) == facts(array)
+    with pytest.raises(ValueError, match=r"read-only|WRITEABLE"):
+        back.setflags(write=True)
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        lambda a: a[::2],
+        lambda a: a[:, ::-1],
+        lambda a: a.transpose(1, 0, 2),
+        lambda a: np.broadcast_to(a[:1], a.shape),
+        lambda a: a[:, :1, 1:],
+        lambda a: np.lib.stride_tricks.sliding_window_view(a.ravel(), 7),
+    ],
+    ids=["step", "backwards", "transposed", "broadcast", "part", "windows"],
+)
+def test_other_strides_become_c_order(folder: str, cut: Any) -> None:
+    array = cut(np.arange(2 * 3 * 40_000.0).reshape(2, 3, 40_000))
+    written = objects.write_array(array, folder)
+    back = objects.open_array(written.path, written.ref)
+    assert back.flags.c_contiguous
+    assert back.tobytes() == array.tobytes()
+
+
+def test_large_arrays_are_mapped_and_small_ones_read(folder: str) -> None:
+    before = mapping.live_maps()
+    for size, maps in ((LARGE, 1), (100, 0)):
+        written = objects.write_array(np.arange(size), folder)
+        array = objects.open_array(written.path, written.ref)
+        assert mapping.live_maps() == before + maps
+        assert array[-1] == size - 1
+        del array
+        gc.collect()
+        assert mapping.live_maps() == before
+
+
+def test_a_mapped_array_is_read_where_files_may_change_elsewhere(folder: str) -> None:
+    written = objects.write_array(np.arange(LARGE), folder)
+    before = mapping.live_maps()
+    array = objects.open_array(written.path, written.ref, use_map=False)
+    assert mapping.live_maps() == before
+    assert array_digest(array) == written.ref.name
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        array.setflags(write=True)
+
+
+def test_a_removed_object_stays_readable_through_an_open_map(folder: str) -> None:
+    written = objects.write_array(np.arange(LARGE), folder)
+    array = objects.open_array(written.path, written.ref)
+    fsio.remove(written.path)
+    assert array_digest(array) == written.ref.name
+
+
+MANY = """
+import resource, sys, numpy as np
+from lazycache_storage import mapping, objects
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+written = objects.write_array(np.arange(200_000), sys.argv[1])
+arrays = [objects.open_array(written.path, written.ref) for _ in range(500)]
+assert 0 < mapping.live_maps() <= 32, mapping.live_maps()
+assert all(a[-1] == 199_999 and not a.flags.writeable for a in arrays)
+handles = []
+try:
+    while True:
+        handles.append(open(written.path + "/0"))
+except OSError:
+    handles.pop().close()
+del arrays
+# One descriptor is left: enough to open a file, not to map it.
+assert objects.open_array(written.path, written.ref)[-1] == 199_999
+print(len(handles))
+"""
+
+
+def test_more_arrays_than_file_descriptors(folder: str) -> None:
+    run = subprocess.run([sys.executable, "-c", MANY, folder], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert int(run.stdout) > 20
+
+
+def test_files_may_not_be_written(folder: str) -> None:
+    old = os.umask(0o077)
+    try:
+        written = objects.write_array(np.arange(4), folder)
+        chunked = objects.write_array(np.arange(4), folder, chunking=Chunking(chunks=(2,)))
+        blob = objects.write_blob(b"abc", folder)
+    finally:
+        os.umask(old)
+    files = [*Path(written.path).iterdir(), *Path(chunked.path).iterdir(), Path(blob.path)]
+    assert len(files) == 2 + 3 + 1
+    assert {file.stat().st_mode & 0o777 for file in files} == {0o444}
+
+
+def _damages() -> Iterator[tuple[str, Any]]:
+    yield "gone", lambda path: os.unlink(path)
+    yield "shorter", lambda path: _overwrite(path, Path(path).read_bytes()[:-1])
+    yield "longer", lambda path: _overwrite(path, Path(path).read_bytes() + b"x")
+    yield "empty", lambda path: _overwrite(path, b"")
+    yield "overwritten", lambda path: _overwrite(path, bytes(len(Path(path).read_bytes())))
+
+
+@pytest.mark.parametrize("size", [100, LARGE])
+@pytest.mark.parametrize(("name", "damage"), list(_damages()))
+def test_damage_is_an_error(folder: str, size: int, name: str, damage: Any) -> None:
+    written = objects.write_array(np.arange(1, size), folder)
+    damage(f"{written.path}/0")
+    # A clock that stands still must not hide an overwritten file of the same size for ever: verify looks at all bytes.
+    with pytest.raises(CorruptEntryError):
+        objects.open_array(written.path, written.ref, verify=True)
+    with pytest.raises(CorruptEntryError):
+        objects.verify_object(written.path, written.ref)
+
+
+@pytest.mark.parametrize(("name", "damage"), list(_damages()))
+def test_damage_to_a_blob_is_an_error(folder: str, name: str, damage: Any) -> None:
+    written = objects.write_blob(b"some bytes", folder)
+    assert objects.read_blob(written.path, written.ref) == b"some bytes"
+    damage(written.path)
+    with pytest.raises(CorruptEntryError):
+        objects.read_blob(written.path, written.ref, verify=True)
+
+
+def test_a_changed_time_means_verify(folder: str) -> None:
+    written = objects.write_array(np.arange(10), folder)
+    data = f"{written.path}/0"
+    os.utime(data, ns=(1, 1))
+    assert objects.open_array(written.path, written.ref)[3] == 3
+    _overwrite(data, bytes(80))
+    os.utime(data, ns=(2, 2))
+    with pytest.raises(CorruptEntryError, match="content"):
+        objects.open_array(written.path, written.ref)
+
+
+def test_refresh_takes_over_the_time_of_the_object_that_is_there(folder: str) -> None:
+    for written in (
+        objects.write_array(np.arange(10), folder),
+        objects.write_array(np.empty(0), folder),
+        objects.write_array(np.arange(10), folder, chunking=Chunking(chunks=(5,))),
+        objects.write_blob(b"abc", folder),
+    ):
+        other = msgspec.structs.replace(written.ref, mtime_ns=5)
+        assert objects.refresh(written.path, other) == written.ref
+        fsio.remove(written.path)
+        assert objects.refresh(written.path, other) is None
+
+
+def test_what_is_no_file_does_not_hold_the_reader_up(folder: str) -> None:
+    written = objects.write_array(np.arange(10), folder)
+    data = f"{written.path}/0"
+    os.unlink(data)
+    os.mkfifo(data)
+    with pytest.raises(CorruptEntryError):
+        objects.open_array(written.path, written.ref)
+
+
+def test_a_link_out_of_the_store_is_not_followed(folder: str, tmp_path: Path) -> None:
+    written = objects.write_array(np.arange(10), folder)
+    data = f"{written.path}/0"
+    (tmp_path / "secret").write_bytes(Path(data).read_bytes())
+    os.unlink(data)
+    os.symlink(tmp_path / "secret", data)
+    with pytest.raises(CorruptEntryError):
+        objects.open_array(written.path, written.ref)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"dtype": '"|O"'},
+        {"dtype": '"<i4"'},
+        {"dtype": '"|V0"'},
+        {"dtype": '["<i8"]'},
+        {"dtype": "{"},
+        {"dtype": '{"base": "<i8", "shape": [2]}'},
+        {"dtype": '"i4,i4"'},
+        {"shape": (5,)},
+        {"shape": (-10, -1)},
+        {"shape": (1 << 62, 4)},
+        {"nbytes": 1 << 60},
+        {"nbytes": -1},
+        {"subclass": "Popen"},
+    ],
+)
+def test_a_hostile_reference_is_damage(folder: str, changes: dict[str, Any]) -> None:
+    written = objects.write_array(np.arange(10), folder)
+    with pytest.raises(CorruptEntryError):
+        objects.open_array(written.path, msgspec.structs.replace(written.ref, **changes))
+
+
+def test_a_full_disk_leaves_nothing_behind(folder: str, tmp_path: Path) -> None:
+    def run() -> None:
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+        try:
+            with pytest.raises(OSError, match="too large"):
+                objects.write_array(np.zeros(100_000), folder)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    run()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sink_writes_equal_arrays_once(folder: str, tmp_path: Path) -> None:
+    with objects.Sink(folder) as sink:
+        positions = [sink.add(np.arange(10)), sink.add(np.arange(10)), sink.add(np.arange(11))]
+    assert positions == [0, 0, 1]
+    assert [ref.name for ref in sink.refs] == [array_digest(np.arange(10)), array_digest(np.arange(11))]
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_sink_does_not_write_what_is_stored(folder: str, tmp_path: Path) -> None:
+    with objects.Sink(folder, is_stored={array_digest(np.arange(10))}.__contains__) as sink:
+        sink.add(np.arange(10))
+    assert [written.path for written in sink.written] == [""]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sink_believes_a_known_digest(folder: str) -> None:
+    name = Digest(bytes(range(32)))
+    with objects.Sink(folder, digest=lambda array: name) as sink:
+        sink.add(np.arange(10))
+    assert sink.refs[0].name == name
+
+
+def test_sink_removes_what_it_wrote_on_an_error(folder: str, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), objects.Sink(folder) as sink:
+        sink.add(np.arange(10))
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_storing_takes_little_memory() -> None:
+    script = """
+import resource, sys, tempfile, numpy as np
+from lazycache_storage import objects
+array = np.ones(16 << 20)
+for part in (array, array.reshape(4096, -1)[:, ::2], array.reshape(64, 64, -1).transpose(1, 0, 2)):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with tempfile.TemporaryDirectory() as folder:
+        written = objects.write_array(part, folder)
+        back = objects.open_array(written.path, written.ref)
+        assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10 < 64
+        assert back[-1].all()
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+CHUNKED = [
+    (np.zeros((10, 4)), {"chunks": (3, 2)}),
+    (np.full((10, 4), -0.0), {"chunks": (3, 2), "compressors": None}),
+    (np.asfortranarray(np.arange(40.0).reshape(10, 4)), {"chunks": (4, 4)}),
+    (np.arange(40, dtype=">i4").reshape(10, 4), {"chunks": (2, 2), "shards": (4, 4)}),
+    (np.array([5, -7], ">i8").view(">M8[2D]"), {"chunks": (1,)}),
+    (np.arange(1000.0) * 1j, {}),
+]
+
+
+@pytest.mark.parametrize(("array", "how"), CHUNKED, ids=["zeros", "-0", "f", "shards", "time", "auto"])
+def test_a_chunked_array_comes_back_as_it_was(folder: str, array: Any, how: dict[str, Any]) -> None:
+    written = objects.write_array(array, folder, chunking=Chunking(**how))
+    assert written.ref.chunked
+    assert written.ref.name != array_digest(array)
+    back = objects.open_array(written.path, written.ref, verify=True)
+    assert facts(back) == facts(array)
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        back.setflags(write=True)
+    stored = zarr.open_array(written.path, mode="r")
+    assert stored.chunks == how.get("chunks", stored.chunks)
+    assert stored.shards == how.get("shards")
+
+
+def test_the_name_of_a_chunked_array_tells_how_it_is_cut(folder: str) -> None:
+    names = {
+        bytes(objects.write_array(np.zeros((10, 4)), folder, chunking=Chunking(**how)).ref.name)
+        for how in ({"chunks": (3, 2)}, {"chunks": (3, 2)}, {"chunks": (2, 2)}, {"chunks": (3, 2), "compressors": None})
+    }
+    assert len(names) == 3
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.zeros(8),
+        np.array(2.0),
+        np.empty((0, 2)),
+        np.array(["a", "b"]),
+        np.zeros((3, 2), "V3"),
+        np.zeros((3, 2), "m8"),
+    ],
+)
+def test_what_cannot_be_cut_so_is_kept_in_one_chunk(folder: str, array: Any) -> None:
+    written = objects.write_array(array, folder, chunking=Chunking(chunks=(3, 2)))
+    assert not written.ref.chunked
+    assert facts(objects.open_array(written.path, written.ref)) == facts(array)
+
+
+def test_an_absent_chunk_is_damage_never_zeros(folder: str) -> None:
+    written = objects.write_array(np.zeros((10, 4)), folder, chunking=Chunking(chunks=(3, 2)))
+    stored = open_zarr(written.path)
+    assert stored[4, 1] == 0
+    # The chunk vanishes under an array that is open already, and the size of the rest is made to fit.
+    os.unlink(f"{written.path}/1.0")
+    assert stored[0, 0] == 0
+    with pytest.raises(CorruptEntryError, match="missing"):
+        stored[4, 1]
+    with pytest.raises(CorruptEntryError):
+        objects.open_array(written.path, written.ref)
+    rest = sum(file.stat().st_size for file in Path(written.path).iterdir())
+    with pytest.raises(CorruptEntryError, match="missing"):
+        objects.open_array(written.path, msgspec.structs.replace(written.ref, nbytes=rest))
+
+
+@pytest.mark.parametrize("file", ["zarr.json", "0.0"])
+@pytest.mark.parametrize(("name", "damage"), list(_damages()))
+def test_damage_to_a_chunked_array_is_an_error(folder: str, file: str, name: str, damage: Any) -> None:
+    written = objects.write_array(np.arange(40.0).reshape(10, 4), folder, chunking=Chunking(chunks=(5, 4)))
+    damage(f"{written.path}/{file}")
+    with pytest.raises(CorruptEntryError):
+        objects.open_array(written.path, written.ref, verify=True)
+
+
+def test_parts_are_read_without_the_rest(folder: str) -> None:
+    written = objects.write_array(np.arange(40.0).reshape(10, 4), folder, chunking=Chunking(chunks=(5, 4)))
+    os.unlink(f"{written.path}/1.0")
+    assert np.asarray(open_zarr(written.path)[:5]).tolist() == np.arange(20.0).reshape(5, 4).tolist()
+
+
+def test_open_zarr_reads_arrays_in_one_chunk(folder: str) -> None:
+    written = objects.write_array(np.asfortranarray(np.arange(6.0).reshape(2, 3)), folder)
+    stored = open_zarr(written.path)
+    assert np.asarray(stored[1]).tolist() == [3.0, 4.0, 5.0]
+    with pytest.raises(ValueError, match="read-only"):
+        stored[0] = 1.0
+    with pytest.raises(CorruptEntryError):
+        open_zarr(f"{folder}/nothing")
+
+
+def test_a_bad_way_to_cut_leaves_nothing_behind(folder: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"shard|chunk"):
+        objects.write_array(np.zeros((10, 4)), folder, chunking=Chunking(chunks=(3, 2), shards=(4, 4)))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_blobs_are_named_by_their_bytes(folder: str) -> None:
+    data = bytes(3 << 20)
+    written = objects.write_blob(data, folder)
+    assert written.ref.name == bytes_digest(data)
+    assert objects.read_blob(written.path, written.ref) == data
+
+
+def test_bytes_of_an_array_come_in_small_pieces() -> None:
+    array = np.arange(4 << 20, dtype="u1").reshape(2, -1)
+    for view in (array, array.T, array[:, ::2], array[::-1]):
+        pieces = [bytes(piece) for piece in arrays.array_bytes(view)]
+        assert b"".join(pieces) == view.tobytes("A")
+        assert max(map(len, pieces)) <= 4 << 20
