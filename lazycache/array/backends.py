@@ -1,0 +1,104 @@
+"""Backends: the library an array belongs to, and where it keeps a function."""
+
+from __future__ import annotations
+
+import importlib
+import types
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+NUMPY_RULES = frozenset({None, "numpy", "dask", "cupy", "array_api_strict"})
+"""Backends whose result types are numpy's."""
+
+_COMPAT = {
+    "numpy": "numpy",
+    "torch": "array_api_compat.torch",
+    "cupy": "array_api_compat.cupy",
+    "dask": "array_api_compat.dask.array",
+    "jax": "jax.numpy",
+    "array_api_strict": "array_api_strict",
+}
+_PLAIN = {"dask": "dask.array", "array_api_strict": "array_api_strict", "jax": "jax.numpy"}
+_ROOTS = {"jaxlib": "jax", "array_api_strict": "array_api_strict", "builtins": "numpy"}
+
+
+def backend_of(value: Any) -> str:
+    """Return the backend of a value: the root of its type's module, ``"numpy"`` for Python numbers.
+
+    Examples
+    --------
+    >>> backend_of(np.ones(3)), backend_of(2.5)
+    ('numpy', 'numpy')
+    """
+    if isinstance(value, (np.ndarray, np.generic)):
+        return "numpy"
+    root = type(value).__module__.partition(".")[0]
+    return _ROOTS.get(root, root)
+
+
+def backend_of_call(values: Any) -> str:
+    """Return the backend that a call on `values` belongs to: the first that is not numpy, else numpy."""
+    for value in values:
+        if isinstance(value, (tuple, list)):
+            backend = backend_of_call(value)
+        elif is_array(value):
+            backend = backend_of(value)
+        else:
+            continue
+        if backend != "numpy":
+            return backend
+    return "numpy"
+
+
+def is_array(value: Any) -> bool:
+    """Say whether `value` is an array of some backend (numpy scalars included)."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return True
+    return hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, type)
+
+
+@lru_cache(maxsize=64)
+def namespace(backend: str | None) -> types.ModuleType:
+    """Return the module of a backend, as the array API standard has it."""
+    name = backend or "numpy"
+    return importlib.import_module(_COMPAT.get(name, name))
+
+
+@lru_cache(maxsize=64)
+def plain_namespace(backend: str | None) -> types.ModuleType:
+    """Return the backend's own module, which may have more than the standard."""
+    name = backend or "numpy"
+    return importlib.import_module(_PLAIN.get(name, name))
+
+
+def attribute(module: types.ModuleType, path: str) -> Callable[..., Any] | None:
+    """Return ``module.a.b`` for the path ``"a.b"``, or None where there is no such thing."""
+    found: Any = module
+    for name in path.split("."):
+        found = getattr(found, name, None)
+        if found is None:
+            return None
+    return found  # type: ignore[no-any-return]
+
+
+def numpy_dtype(dtype: Any) -> np.dtype[Any] | None:
+    """Return any backend's dtype as numpy's, or None if numpy has none like it (bfloat16)."""
+    if dtype is None or isinstance(dtype, np.dtype):
+        return dtype
+    if isinstance(dtype, (str, type)) or type(dtype).__module__.startswith("numpy"):
+        return np.dtype(dtype)
+    inner = getattr(dtype, "_np_dtype", None)
+    if inner is not None:
+        return np.dtype(inner)
+    name = getattr(dtype, "name", None) or str(dtype).rpartition(".")[2]
+    return np.dtype(name) if name in np.sctypeDict else None
+
+
+def backend_dtype(dtype: np.dtype[Any] | None, backend: str | None) -> Any:
+    """Return numpy's `dtype` as the backend's own."""
+    if dtype is None or backend in (None, "numpy", "dask", "cupy", "jax"):
+        return dtype
+    return getattr(namespace(backend), dtype.name)

@@ -1,0 +1,168 @@
+"""Building nodes of functions that work element by element, and of operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lazycache.array.backends import NUMPY_RULES
+from lazycache.array.infer import Shape
+from lazycache.array.infer.broadcasting import broadcast
+from lazycache.array.infer.dtypes import DType, check_scalar, foreign_dtype, ufunc_dtype
+from lazycache.array.node import ArrayNode, Operand, common_backend, make, operand, try_operand
+from lazycache.array.table import BY_METHOD, BY_NAME, Elementwise
+from lazycache.nodes import NO_KWARGS, Node
+
+if TYPE_CHECKING:
+    from lazycache.array.lazyarray import LazyArray
+
+_MATH_OF_INTEGERS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
+
+
+def elementwise(row: Elementwise, *values: Any) -> LazyArray:
+    """Make the node of a function of the table."""
+    return _elementwise(row, [operand(value) for value in values])
+
+
+def _elementwise(row: Elementwise, operands: list[Operand]) -> LazyArray:
+    backend = common_backend(operands)
+    kinds = tuple(one.kind for one in operands)
+    dtype = scalar_checked_dtype(row.ufunc, operands, kinds, backend)
+    shape = broadcast(*(one.shape for one in operands))
+    return make(row.function, tuple(one.arg for one in operands), NO_KWARGS, shape, dtype, backend)
+
+
+def scalar_checked_dtype(
+    ufunc: np.ufunc, operands: list[Operand], kinds: tuple[Any, ...], backend: str | None
+) -> DType:
+    """Return the dtype of a ufunc's result, refusing scalars that its operands' dtype cannot hold."""
+    if backend not in NUMPY_RULES:
+        return foreign_dtype(ufunc, kinds)
+    if all(isinstance(kind, type) for kind in kinds):
+        kinds = tuple(np.dtype(kind) for kind in kinds)
+    dtype = ufunc_dtype(ufunc, kinds)
+    if ufunc.__name__ not in _MATH_OF_INTEGERS:
+        for one in operands:
+            if one.kind is int:
+                check_scalar(one.arg, dtype if dtype is None or dtype.kind != "b" else _array_dtype(operands))
+    if ufunc is np.power and dtype is not None and dtype.kind in "iu":
+        _check_exponent(operands)
+    return dtype
+
+
+def _array_dtype(operands: list[Operand]) -> DType:
+    return next((one.kind for one in operands if not isinstance(one.kind, type)), None)
+
+
+def _check_exponent(operands: list[Operand]) -> None:
+    exponent = operands[1].arg
+    if isinstance(exponent, (int, np.integer)) and exponent < 0 and operands[0].size != 0:
+        raise ValueError("Integers to negative integer powers are not allowed.")
+
+
+def function(name: str) -> Callable[..., LazyArray]:
+    """Return the namespace's function for a row of the table."""
+    row = BY_NAME[name]
+    if row.ufunc.nin == 1:
+
+        def unary(x: Any, /) -> LazyArray:
+            if type(x) is ArrayNode._concrete and x._backend in NUMPY_RULES:
+                dtype = ufunc_dtype(row.ufunc, (x._dtype,))
+                return make(row.function, (x,), NO_KWARGS, x._shape, dtype, x._backend, (x,))
+            return elementwise(row, x)
+
+        return _named(unary, name, row)
+
+    def binary(x1: Any, x2: Any, /) -> LazyArray:
+        return elementwise(row, x1, x2)
+
+    return _named(binary, name, row)
+
+
+def _named(built: Callable[..., LazyArray], name: str, row: Elementwise) -> Callable[..., LazyArray]:
+    built.__name__ = built.__qualname__ = name
+    built.__module__ = "lazycache.array"
+    built.__doc__ = f"Element by element, as numpy's ``{row.ufunc.__name__}``."
+    return built
+
+
+def unary_operator(method: str) -> Callable[[Any], LazyArray]:
+    """Return the special method of a row of the table with one argument."""
+    call = function(BY_METHOD[method].name)
+
+    def operate(self: Any) -> LazyArray:
+        return call(self)
+
+    operate.__name__ = method
+    return operate
+
+
+def binary_operator(method: str) -> Callable[[Any, Any], LazyArray]:
+    """Return the special method of a row of the table with two arguments."""
+    row = BY_METHOD[method]
+    called = row.function
+    ufunc = row.ufunc
+    dtypes: dict[tuple[Any, Any], DType] = {}
+
+    def operate(self: Any, other: Any) -> Any:
+        kind = type(other)
+        backend = self._backend
+        if backend not in NUMPY_RULES:
+            return _general(row, self, other)
+        # The common cases, in few steps: an array of the same backend, or a float.
+        if kind is type(self) and other._backend == backend:
+            pair = (self._dtype, other._dtype)
+            shape = self._shape
+            if shape != other._shape:
+                shape = broadcast(shape, other._shape)
+            args: tuple[Any, ...] = (self, other)
+            deps = args if other is not self else (self,)
+        elif kind is float:
+            pair = (self._dtype, float)
+            shape = self._shape
+            args = (self, other)
+            deps = (self,)
+        else:
+            return _general(row, self, other)
+        dtype = dtypes.get(pair)
+        if dtype is None:
+            dtype = dtypes[pair] = ufunc_dtype(ufunc, pair)
+        return make(called, args, NO_KWARGS, shape, dtype, backend, deps)
+
+    operate.__name__ = method
+    return operate
+
+
+def reflected_operator(method: str) -> Callable[[Any, Any], LazyArray]:
+    """Return the special method for an array on the right only."""
+    row = BY_METHOD[method]
+
+    def operate(self: Any, other: Any) -> Any:
+        found = try_operand(other)
+        if found is None:
+            return NotImplemented
+        return _elementwise(row, [found, operand(self)])
+
+    operate.__name__ = method.replace("__", "__r", 1)
+    return operate
+
+
+def _general(row: Elementwise, self: Any, other: Any) -> Any:
+    found = try_operand(other)
+    if found is None:
+        if isinstance(other, Node) and row.method in ("__eq__", "__ne__"):
+            raise TypeError("== of an array and a lazy expression: say lazycache.array.asarray(e, shape=…) first")
+        return NotImplemented
+    return _elementwise(row, [operand(self), found])
+
+
+def same_shape(called: Any, x: Operand, dtype: DType, args: tuple[Any, ...] = (), **kwargs: Any) -> LazyArray:
+    """Make a node whose shape is that of its first argument."""
+    return make(called, (x.arg, *args), kwargs or NO_KWARGS, x.shape, dtype, x.backend)
+
+
+def make_on(called: Any, x: Operand, shape: Shape, dtype: DType, *args: Any, **kwargs: Any) -> LazyArray:
+    """Make a node of a function of one array and of constants."""
+    return make(called, (x.arg, *args), kwargs or NO_KWARGS, shape, dtype, x.backend)

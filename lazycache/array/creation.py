@@ -1,0 +1,294 @@
+"""Arrays made from nothing, from values, or in the likeness of others."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lazycache.array import backends
+from lazycache.array.functions import array_function
+from lazycache.array.infer.broadcasting import broadcast
+from lazycache.array.infer.dtypes import FLOAT64, DType, result_type
+from lazycache.array.infer.manipulation import new_shape
+from lazycache.array.infer.reductions import normalize_axis
+from lazycache.array.node import ArrayNode, common_backend, from_data, make, make_call, operand
+from lazycache.nests import find_nodes
+from lazycache.nodes import NO_KWARGS, Node
+
+if TYPE_CHECKING:
+    from lazycache.array.lazyarray import LazyArray
+
+
+def _given(dtype: Any, default: DType) -> tuple[DType, dict[str, Any]]:
+    if dtype is None:
+        return default, {}
+    known = backends.numpy_dtype(dtype)
+    return known, {"dtype": known}
+
+
+def _backend(like: Any, device: Any, backend: str | None) -> str:
+    if backend is not None:
+        return backend
+    if like is not None:
+        return operand(like).backend or "numpy"
+    if device is not None and device != "cpu":
+        raise ValueError(f"unsupported device {device!r}: say backend= for arrays that are not on the CPU")
+    return "numpy"
+
+
+def _create(name: str, args: tuple[Any, ...], shape: Any, dtype: Any, default: DType, backend: str) -> LazyArray:
+    known, options = _given(dtype, default if backend in backends.NUMPY_RULES else None)
+    return make(array_function(name, backend), args, options or NO_KWARGS, shape, known, backend, None)
+
+
+def zeros(
+    shape: Any, *, dtype: Any = None, device: Any = None, like: Any = None, backend: str | None = None
+) -> LazyArray:
+    """Return an array of zeros."""
+    sizes = new_shape(shape)
+    return _create("zeros", (sizes,), sizes, dtype, FLOAT64, _backend(like, device, backend))
+
+
+def ones(
+    shape: Any, *, dtype: Any = None, device: Any = None, like: Any = None, backend: str | None = None
+) -> LazyArray:
+    """Return an array of ones."""
+    sizes = new_shape(shape)
+    return _create("ones", (sizes,), sizes, dtype, FLOAT64, _backend(like, device, backend))
+
+
+def empty(
+    shape: Any, *, dtype: Any = None, device: Any = None, like: Any = None, backend: str | None = None
+) -> LazyArray:
+    """Return an array to be filled. It is filled with zeros, as one expression has one value."""
+    return zeros(shape, dtype=dtype, device=device, like=like, backend=backend)
+
+
+def full(
+    shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, like: Any = None, backend: str | None = None
+) -> LazyArray:
+    """Return an array of one value."""
+    sizes = new_shape(shape)
+    value = operand(fill_value)
+    chosen = _backend(like, device, backend)
+    known, options = _given(dtype, value.dtype if chosen in backends.NUMPY_RULES else None)
+    return make(array_function("full", chosen), (sizes, value.arg), options or NO_KWARGS, sizes, known, chosen)
+
+
+def _like(name: str, x: Any, dtype: Any, args: tuple[Any, ...] = ()) -> LazyArray:
+    found = operand(x)
+    known, options = _given(dtype, found.dtype)
+    return make(array_function(name), (found.arg, *args), options or NO_KWARGS, found.shape, known, found.backend)
+
+
+def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> LazyArray:
+    """Return zeros in the shape and dtype of another array."""
+    _backend(None, device, None)
+    return _like("zeros_like", x, dtype)
+
+
+def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> LazyArray:
+    """Return ones in the shape and dtype of another array."""
+    _backend(None, device, None)
+    return _like("ones_like", x, dtype)
+
+
+def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> LazyArray:
+    """Return zeros in the shape and dtype of another array, as one expression has one value."""
+    return zeros_like(x, dtype=dtype, device=device)
+
+
+def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> LazyArray:
+    """Return one value in the shape and dtype of another array."""
+    _backend(None, device, None)
+    return _like("full_like", x, dtype, (operand(fill_value).arg,))
+
+
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    k: int = 0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    like: Any = None,
+    backend: str | None = None,
+) -> LazyArray:
+    """Return a matrix with ones on one diagonal."""
+    sizes = new_shape((n_rows, n_rows if n_cols is None else n_cols))
+    chosen = _backend(like, device, backend)
+    known, options = _given(dtype, FLOAT64 if chosen in backends.NUMPY_RULES else None)
+    if k:
+        options["k"] = k
+    return make(array_function("eye", chosen), sizes, options or NO_KWARGS, sizes, known, chosen)
+
+
+def identity(n: int, dtype: Any = None, *, like: Any = None) -> LazyArray:
+    """Return the identity matrix."""
+    return eye(n, dtype=dtype, like=like)
+
+
+def tri(n_rows: int, n_cols: int | None = None, /, k: int = 0, dtype: Any = float) -> LazyArray:
+    """Return a matrix with ones at and below a diagonal."""
+    sizes = new_shape((n_rows, n_rows if n_cols is None else n_cols))
+    known = np.dtype(dtype)
+    return make(array_function("tri", "numpy"), (*sizes, k), {"dtype": known}, sizes, known, "numpy")
+
+
+def arange(
+    start: Any,
+    /,
+    stop: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    like: Any = None,
+    backend: str | None = None,
+) -> LazyArray:
+    """Return evenly spaced numbers from `start` to before `stop`."""
+    first, last = (0, start) if stop is None else (start, stop)
+    chosen = _backend(like, device, backend)
+    if find_nodes((first, last, step)):
+        args = tuple(operand(value).arg for value in (first, last, step))
+        known, options = _given(dtype, None)
+        return make(array_function("arange", chosen), args, options or NO_KWARGS, (None,), known, chosen)
+    if step == 0:
+        raise ZeroDivisionError("division by zero")
+    length = max(0, math.ceil((last - first) / step)) if _any_float(first, last, step) else _length(first, last, step)
+    default = result_type([np.dtype(type(v)) if isinstance(v, (int, float)) else v.dtype for v in (first, last, step)])
+    return _create("arange", (first, last, step), (length,), dtype, default, chosen)
+
+
+def _any_float(*values: Any) -> bool:
+    """Say whether one of several numbers is no integer."""
+    return any(isinstance(value, (float, np.floating)) for value in values)
+
+
+def _length(first: Any, last: Any, step: Any) -> int:
+    """Return the number of integers in a range."""
+    first, last, step = int(first), int(last), int(step)
+    return max(0, (last - first + (step - (1 if step > 0 else -1))) // step)
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    /,
+    num: int = 50,
+    endpoint: bool = True,
+    *,
+    dtype: Any = None,
+    axis: int = 0,
+    device: Any = None,
+    like: Any = None,
+    backend: str | None = None,
+) -> LazyArray:
+    """Return `num` evenly spaced numbers from `start` to `stop`."""
+    count = int(num)
+    if count < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    first, last = operand(start), operand(stop)
+    chosen = _backend(like, device, backend or common_backend((first, last)))
+    inside = broadcast(first.shape, last.shape)
+    position = normalize_axis(axis, len(inside) + 1)
+    shape = (*inside[:position], count, *inside[position:])
+    default = result_type((first.kind, last.kind, FLOAT64)) if chosen in backends.NUMPY_RULES else None
+    known, options = _given(dtype, default)
+    options.update(
+        {name: value for name, value, plain in (("endpoint", endpoint, True), ("axis", axis, 0)) if value != plain}
+    )
+    args = (first.arg, last.arg, count)
+    return make(array_function("linspace", chosen), args, options or NO_KWARGS, shape, known, chosen)
+
+
+def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[LazyArray, ...]:
+    """Return coordinate matrices of coordinate vectors."""
+    from lazycache.array.manipulation import broadcast_to, reshape, swapaxes
+
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    vectors = [reshape(x, (-1,)) for x in arrays]
+    sizes = tuple(vector.shape[0] for vector in vectors)
+    out = []
+    for axis, vector in enumerate(vectors):
+        spread = broadcast_to(reshape(vector, (-1, *(1,) * (len(sizes) - axis - 1))), sizes)
+        out.append(swapaxes(spread, 0, 1) if indexing == "xy" and len(sizes) > 1 else spread)
+    return tuple(out)
+
+
+def asarray(
+    x: Any,
+    /,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    shape: Any = None,
+    backend: str | None = None,
+) -> LazyArray:
+    """Return a lazy array for data, for nested lists, or for another lazy expression.
+
+    Parameters
+    ----------
+    x : array, number, nested sequence (lazy arrays may be in it), or lazy expression
+    dtype : dtype, optional
+    device : optional
+        Only ``"cpu"``.
+    copy : bool, optional
+        True makes no difference, as nothing writes into a lazy array; False
+        refuses a conversion.
+    shape : tuple, optional
+        Of the value of a lazy expression, which is not known otherwise.
+    backend : str, optional
+        Of the value of a lazy expression.
+
+    Examples
+    --------
+    >>> import lazycache.array as lz
+    >>> lz.asarray([[1, 2], [3, 4]]).sum(axis=0).compute()
+    array([4, 6])
+    """
+    from lazycache.array.typing_functions import astype
+
+    _backend(None, device, None)
+    if isinstance(x, Node) and not isinstance(x, ArrayNode) and x._function is not None:
+        if shape is None:
+            raise TypeError("the shape of a lazy expression is not known here: say shape=, and dtype= if it is known")
+        return make_call(backend, array_function("asarray"), (x,), None, shape, None, dtype)
+    made = array(x)
+    known = None if dtype is None else backends.numpy_dtype(dtype)
+    if known is None or known == made._dtype:
+        return made
+    if copy is False:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    return astype(made, known)
+
+
+def array(x: Any, dtype: Any = None) -> LazyArray:
+    """Return a lazy array for data, numbers, or nested sequences of lazy arrays."""
+    if dtype is not None:
+        return asarray(x, dtype=dtype)
+    if isinstance(x, ArrayNode):
+        return x  # type: ignore[return-value]
+    if isinstance(x, (list, tuple)) and find_nodes(x):
+        from lazycache.array.manipulation import stack
+
+        return stack([array(member) for member in x])
+    if isinstance(x, Node):
+        found = operand(x)
+        return make(array_function("asarray"), (found.arg,), NO_KWARGS, found.shape, found.dtype, found.backend)
+    data = np.asarray(x) if not backends.is_array(x) else x
+    if isinstance(data, np.ndarray) and data.dtype.kind == "O":
+        raise TypeError(f"cannot make a lazy array of {type(x).__name__}: its elements are objects")
+    return from_data(data)
+
+
+def complex(real: Any, imag: Any, /) -> LazyArray:  # noqa: A001
+    """Return complex numbers from their real and imaginary parts."""
+    from lazycache.array.elementwise import add, multiply
+
+    return add(real, multiply(1j, imag))

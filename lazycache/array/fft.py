@@ -1,0 +1,166 @@
+"""Fourier transforms: ``lazycache.array.fft``, as in the array API standard and numpy.fft."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lazycache.array.creation import arange
+from lazycache.array.functions import array_function
+from lazycache.array.infer import Size
+from lazycache.array.infer.dtypes import FLOAT64, DType, complex_dtype, real_dtype
+from lazycache.array.infer.reductions import normalize_axes, normalize_axis
+from lazycache.array.node import make, operand
+from lazycache.nodes import NO_KWARGS
+
+if TYPE_CHECKING:
+    from lazycache.array.lazyarray import LazyArray
+
+__all__ = [
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft",
+    "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+]  # fmt: skip
+
+_NORMS = (None, "backward", "ortho", "forward")
+
+
+def _float_dtype(dtype: DType) -> DType:
+    if dtype is None or dtype.kind in "fc":
+        return None if dtype is None else np.dtype(np.float32) if dtype == np.float16 else dtype
+    return FLOAT64
+
+
+def _complex(dtype: DType) -> DType:
+    found = _float_dtype(dtype)
+    return None if found is None else complex_dtype(found)
+
+
+def _check_norm(norm: Any) -> None:
+    if norm not in _NORMS:
+        raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
+
+
+def _check_points(points: Any) -> None:
+    if points is not None and points < 1:
+        raise ValueError(f"Invalid number of FFT data points ({points}) specified.")
+
+
+def _size(name: str, size: Size, n: int | None) -> Size:
+    """Return how long the transform of an axis of `size` is."""
+    if name in ("irfft", "hfft"):
+        return n if n is not None else None if size is None else 2 * (size - 1)
+    length = size if n is None else n
+    if name in ("rfft", "ihfft"):
+        return None if length is None else length // 2 + 1
+    return length
+
+
+def _one(name: str) -> Callable[..., LazyArray]:
+    def transform(x: Any, /, n: int | None = None, axis: int = -1, norm: Any = None) -> LazyArray:
+        found = operand(x)
+        _check_norm(norm)
+        position = normalize_axis(axis, len(found.shape))
+        size = found.shape[position]
+        length = _size(name, size, n)
+        _check_points(n if n is not None else length if name in ("irfft", "hfft") else size)
+        shape = (*found.shape[:position], length, *found.shape[position + 1 :])
+        dtype = _complex(found.dtype)
+        if name in ("irfft", "hfft"):
+            dtype = real_dtype(dtype)
+        elif name in ("rfft", "ihfft") and found.dtype is not None and found.dtype.kind == "c":
+            raise TypeError(f"ufunc '{name}' did not contain a loop with signature matching types {found.dtype!r}")
+        options = {**({} if n is None else {"n": n}), **({} if axis == -1 else {"axis": axis})}
+        if norm is not None:
+            options["norm"] = norm
+        return make(array_function(f"fft.{name}"), (found.arg,), options or NO_KWARGS, shape, dtype, found.backend)
+
+    transform.__name__ = transform.__qualname__ = name
+    transform.__doc__ = f"Along one axis, as numpy.fft's ``{name}``."
+    return transform
+
+
+def _many(name: str, default_axes: tuple[int, ...] | None) -> Callable[..., LazyArray]:
+    inner = name.rstrip("n2")
+
+    def transform(x: Any, /, s: Sequence[int] | None = None, axes: Any = default_axes, norm: Any = None) -> LazyArray:
+        found = operand(x)
+        _check_norm(norm)
+        ndim = len(found.shape)
+        if axes is None:
+            chosen = tuple(range(ndim)) if s is None else tuple(range(ndim - len(s), ndim))
+        else:
+            chosen = tuple(axes)
+        lengths = tuple(s) if s is not None else (None,) * len(chosen)
+        if len(lengths) != len(chosen):
+            raise ValueError("Shape and axes have different lengths.")
+        sizes = list(found.shape)
+        for place, (axis, n) in enumerate(zip(normalize_axes(chosen, ndim), lengths, strict=True)):
+            last = place == len(chosen) - 1
+            length = _size(inner if last else "fft", sizes[axis], None if n == -1 else n)
+            _check_points(length if inner == "irfft" and last else n if n is not None else sizes[axis])
+            sizes[axis] = length
+        dtype = _complex(found.dtype)
+        if inner == "irfft":
+            dtype = real_dtype(dtype)
+        options: dict[str, Any] = {} if axes == default_axes and s is None else {"axes": chosen}
+        if s is not None:
+            options["s"] = lengths
+        if norm is not None:
+            options["norm"] = norm
+        called = array_function(f"fft.{name}")
+        return make(called, (found.arg,), options or NO_KWARGS, tuple(sizes), dtype, found.backend)
+
+    transform.__name__ = transform.__qualname__ = name
+    transform.__doc__ = f"Along several axes, as numpy.fft's ``{name}``."
+    return transform
+
+
+fft = _one("fft")
+ifft = _one("ifft")
+rfft = _one("rfft")
+irfft = _one("irfft")
+hfft = _one("hfft")
+ihfft = _one("ihfft")
+fftn = _many("fftn", None)
+ifftn = _many("ifftn", None)
+rfftn = _many("rfftn", None)
+irfftn = _many("irfftn", None)
+fft2 = _many("fft2", (-2, -1))
+ifft2 = _many("ifft2", (-2, -1))
+rfft2 = _many("rfft2", (-2, -1))
+irfft2 = _many("irfft2", (-2, -1))
+
+
+def _shift(name: str) -> Callable[..., LazyArray]:
+    def shift(x: Any, /, axes: Any = None) -> LazyArray:
+        found = operand(x)
+        normalize_axes(axes, len(found.shape))
+        options = {} if axes is None else {"axes": axes}
+        called = array_function(f"fft.{name}")
+        return make(called, (found.arg,), options or NO_KWARGS, found.shape, found.dtype, found.backend)
+
+    shift.__name__ = shift.__qualname__ = name
+    shift.__doc__ = f"As numpy.fft's ``{name}``."
+    return shift
+
+
+fftshift = _shift("fftshift")
+ifftshift = _shift("ifftshift")
+
+
+def fftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> LazyArray:
+    """Return the frequencies of the bins of `fft`."""
+    return _frequencies("fftfreq", n, n, d, dtype, device)
+
+
+def rfftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> LazyArray:
+    """Return the frequencies of the bins of `rfft`."""
+    return _frequencies("rfftfreq", n, n // 2 + 1, d, dtype, device)
+
+
+def _frequencies(name: str, n: int, length: int, d: float, dtype: Any, device: Any) -> LazyArray:
+    arange(0, device=device)
+    made = make(array_function(f"fft.{name}", "numpy"), (int(n), d), NO_KWARGS, (length,), FLOAT64, "numpy")
+    return made if dtype is None else made.astype(dtype)

@@ -1,0 +1,129 @@
+"""Functions that a backend lacks, or has under other names and parameters.
+
+`OWN` is for numpy; `FOREIGN` takes the namespace of another backend first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+
+def _cumulative(name: str, ufunc: np.ufunc) -> Callable[..., Any]:
+    def cumulative(x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+        array = np.asarray(x)
+        along = axis if axis is not None else 0
+        out = ufunc.accumulate(
+            array if array.ndim else array.reshape(1), axis=along, dtype=_summed(ufunc, array, dtype)
+        )
+        if include_initial:
+            shape = list(out.shape)
+            shape[along] = 1
+            out = np.concatenate([np.full(shape, ufunc.identity, out.dtype), out], axis=along)
+        return out
+
+    cumulative.__name__ = name
+    return cumulative
+
+
+def _summed(ufunc: np.ufunc, array: np.ndarray[Any, Any], dtype: Any) -> Any:
+    return dtype if dtype is not None else ufunc.resolve_dtypes((None, array.dtype, None), reduction=True)[2]
+
+
+def _seeded(method: str) -> Callable[..., Any]:
+    def draw(seed: Any, *args: Any, **kwargs: Any) -> Any:
+        dtype = kwargs.pop("dtype", None)
+        generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
+        drawn = getattr(generator, method)(*args, **kwargs)
+        return drawn if dtype is None else np.asarray(drawn).astype(dtype)
+
+    return draw
+
+
+def _expm(x: Any) -> Any:
+    from scipy.linalg import expm
+
+    return expm(x)
+
+
+def _getitem_many(x: Any, index: Any) -> Any:
+    return x[index]
+
+
+def _full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
+    return np.full(shape, fill_value, dtype)
+
+
+def _take_axis(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
+    return np.take(x, indices, axis=axis, mode=mode)  # type: ignore[call-overload]
+
+
+def _stack_nested(nested: Any) -> Any:
+    return np.array(nested)
+
+
+def _count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.asarray(np.count_nonzero(x, axis=axis, keepdims=keepdims), dtype=np.intp)[()]
+
+
+OWN: dict[str, Callable[..., Any]] = {
+    "cumulative_sum": _cumulative("cumulative_sum", np.add),
+    "cumulative_prod": _cumulative("cumulative_prod", np.multiply),
+    "linalg.expm": _expm,
+    "full": _full,
+    "take": _take_axis,
+    "count_nonzero": _count_nonzero,
+    "array_of": _stack_nested,
+    "random.random": _seeded("random"),
+    "random.uniform": _seeded("uniform"),
+    "random.normal": _seeded("normal"),
+    "random.standard_normal": _seeded("standard_normal"),
+    "random.exponential": _seeded("exponential"),
+    "random.integers": _seeded("integers"),
+    "random.permutation": _seeded("permutation"),
+    "random.choice": _seeded("choice"),
+    "random.poisson": _seeded("poisson"),
+    "random.binomial": _seeded("binomial"),
+}
+
+
+def _on_numpy(name: str) -> Callable[..., Any]:
+    """Draw with numpy and hand over: a seed gives the same numbers on every backend."""
+    return lambda xp, *args, **kwargs: xp.asarray(np.asarray(OWN[name](*args, **kwargs)))
+
+
+def _kron(xp: Any, left: Any, right: Any) -> Any:
+    ndim = max(left.ndim, right.ndim)
+    first = xp.reshape(left, (1,) * (ndim - left.ndim) + tuple(left.shape))
+    second = xp.reshape(right, (1,) * (ndim - right.ndim) + tuple(right.shape))
+    spread = xp.reshape(first, tuple(n for size in first.shape for n in (size, 1)))
+    product = spread * xp.reshape(second, tuple(n for size in second.shape for n in (1, size)))
+    return xp.reshape(product, tuple(a * b for a, b in zip(first.shape, second.shape, strict=True)))
+
+
+def _swapaxes(xp: Any, x: Any, axis1: int, axis2: int) -> Any:
+    order = list(range(x.ndim))
+    order[axis1], order[axis2] = order[axis2], order[axis1]
+    return xp.permute_dims(x, tuple(order))
+
+
+def _dot(xp: Any, left: Any, right: Any) -> Any:
+    if not left.ndim or not right.ndim:
+        return left * right
+    axis = right.ndim - 2 if right.ndim > 1 else 0
+    return xp.tensordot(left, right, axes=((left.ndim - 1,), (axis,)))
+
+
+def _concat(xp: Any, arrays: Sequence[Any], axis: int | None = 0) -> Any:
+    return xp.concat(list(arrays), axis=axis)
+
+
+FOREIGN: dict[str, Callable[..., Any]] = {
+    "kron": _kron,
+    "swapaxes": _swapaxes,
+    "dot": _dot,
+    "concat": _concat,
+    **{name: _on_numpy(name) for name in OWN if name.startswith("random.")},
+}

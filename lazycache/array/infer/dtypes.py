@@ -1,0 +1,131 @@
+"""Result types: numpy's promotion, taken from its own tables and never from data.
+
+An operand is a dtype, or one of the types ``int``, ``float`` and ``complex``
+for a Python scalar, which adapts to the arrays it meets. ``None`` is a dtype
+that is not known; it makes the result unknown unless that does not depend on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+DType = np.dtype[Any] | None
+Operand = np.dtype[Any] | type | None
+
+BOOL = np.dtype(np.bool_)
+INTP = np.dtype(np.intp)
+INT64 = np.dtype(np.int64)
+FLOAT64 = np.dtype(np.float64)
+COMPLEX128 = np.dtype(np.complex128)
+
+# What the answer is even if an operand's dtype is not known.
+ALWAYS_BOOL = frozenset(
+    {
+        "equal",
+        "greater",
+        "greater_equal",
+        "isfinite",
+        "isinf",
+        "isnan",
+        "isnat",
+        "less",
+        "less_equal",
+        "logical_and",
+        "logical_not",
+        "logical_or",
+        "logical_xor",
+        "not_equal",
+        "signbit",
+    }
+)
+
+
+@lru_cache(maxsize=4096)
+def ufunc_dtypes(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> tuple[DType, ...]:
+    """Return the dtypes that `ufunc` gives for `operands`; a TypeError as numpy words it."""
+    if None in operands:
+        known = BOOL if ufunc.__name__ in ALWAYS_BOOL else None
+        return (known,) * ufunc.nout
+    return tuple(ufunc.resolve_dtypes((*operands, *(None,) * ufunc.nout))[ufunc.nin :])
+
+
+def ufunc_dtype(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> DType:
+    """Return the dtype of the only result of `ufunc`."""
+    return ufunc_dtypes(ufunc, operands)[0]
+
+
+@lru_cache(maxsize=1024)
+def accumulated_dtype(ufunc: np.ufunc, dtype: DType) -> DType:
+    """Return the dtype of ``ufunc.reduce`` (sums of small integers are wider)."""
+    if dtype is None:
+        return BOOL if ufunc.__name__ in ALWAYS_BOOL else None
+    if dtype.kind == "O":
+        return dtype
+    return ufunc.resolve_dtypes((None, dtype, None), reduction=True)[2]
+
+
+def result_type(operands: Sequence[Operand]) -> DType:
+    """Return the dtype that `operands` promote to."""
+    if any(operand is None for operand in operands):
+        return None
+    scalars = {int: 0, float: 0.0, complex: 0j}
+    return np.result_type(*(scalars.get(x, x) if isinstance(x, type) else x for x in operands))  # type: ignore[arg-type]
+
+
+def mean_dtype(dtype: DType) -> DType:
+    """Return the dtype of a mean: integers become float64."""
+    if dtype is None or dtype.kind not in "bui":
+        return dtype
+    return FLOAT64
+
+
+def inexact_dtype(dtype: DType) -> DType:
+    """Return the dtype in which linear algebra works, as numpy.linalg does."""
+    if dtype is None:
+        return None
+    if dtype.kind in "bui":
+        return FLOAT64
+    if dtype.char in "fdFD":
+        return dtype.newbyteorder("=")
+    raise TypeError(f"array type {dtype.name} is unsupported in linalg")
+
+
+def real_dtype(dtype: DType) -> DType:
+    """Return the dtype of the real part."""
+    if dtype is None or dtype.kind != "c":
+        return dtype
+    return np.dtype(f"f{dtype.itemsize // 2}").newbyteorder(dtype.byteorder)
+
+
+def complex_dtype(dtype: DType) -> DType:
+    """Return the complex dtype that holds `dtype`."""
+    if dtype is None or dtype.kind == "c":
+        return dtype
+    return np.result_type(dtype, np.complex64)
+
+
+def check_scalar(value: Any, dtype: DType) -> None:
+    """Refuse a Python integer that `dtype` cannot hold, in numpy's words."""
+    if dtype is None or dtype.kind not in "ui" or type(value) is not int:
+        return
+    limits = np.iinfo(dtype)
+    if not limits.min <= value <= limits.max:
+        raise OverflowError(f"Python integer {value} out of bounds for {dtype.name}")
+
+
+def foreign_dtype(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> DType:
+    """Return the result type on a backend whose promotion is its own, where it must be numpy's, else None.
+
+    That is so for arrays of one dtype and Python scalars of no higher kind,
+    unless integers become floating-point numbers, for which each has its default.
+    """
+    arrays = {one for one in operands if not isinstance(one, type)}
+    if len(arrays) != 1 or None in arrays:
+        return BOOL if ufunc.__name__ in ALWAYS_BOOL else None
+    dtype = arrays.pop()
+    found = ufunc_dtype(ufunc, operands)
+    return found if found in (dtype, BOOL) else None

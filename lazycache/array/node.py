@@ -1,0 +1,377 @@
+"""The vertex of an array expression, and the one place where such vertices are made.
+
+Fields beyond those of `Node`: ``_backend``, ``_shape``, ``_dtype`` (numpy's, or
+None if it is not known) and ``_depth``. A vertex is a leaf (``_function`` is
+None, ``_value`` is the array) or a call. `ArrayNode._settle` turns a call that
+has been computed into a leaf; it is the only change that a node ever sees.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from lazycache.array import backends
+from lazycache.array.functions import Unbound, as_function
+from lazycache.array.infer import Shape
+from lazycache.array.infer.broadcasting import size_of
+from lazycache.array.infer.dtypes import BOOL, DType
+from lazycache.array.sharing import active, call_key
+from lazycache.freezing import freeze, refreeze
+from lazycache.nests import find_nodes
+from lazycache.nodes import NO_FILES, NO_KWARGS, Node, join_ropes
+
+if TYPE_CHECKING:
+    from lazycache.array.lazyarray import LazyArray
+    from lazycache.digests import Memo
+
+
+class Placeholder:
+    """What a Variable has in place of data; there is one, `PLACEHOLDER`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "PLACEHOLDER"
+
+    def __reduce__(self) -> str:
+        return "PLACEHOLDER"
+
+
+PLACEHOLDER = Placeholder()
+"""The data of an array that has none."""
+
+_settling = threading.Lock()
+
+
+def _renew_lock() -> None:
+    global _settling
+    _settling = threading.Lock()
+
+
+# Another thread may hold it at the moment of a fork.
+os.register_at_fork(after_in_child=_renew_lock)
+
+
+class ArrayNode(Node):
+    """The fields of a LazyArray; see there."""
+
+    __slots__ = (
+        "_args",
+        "_backend",
+        "_deps",
+        "_depth",
+        "_dtype",
+        "_function",
+        "_key",
+        "_kwargs",
+        "_rope",
+        "_shape",
+        "_token",
+        "_value",
+    )
+
+    _backend: str | None
+    _shape: Shape
+    _dtype: DType
+    _depth: int
+    _concrete: ClassVar[type[Any]]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        ArrayNode._concrete = cls
+
+    __hash__ = object.__hash__
+
+    def _take_token(self, memo: Memo | None, path: str) -> bytes:
+        """Freeze the data of a leaf and return its token."""
+        return self._token if self._token is not None else freeze(self, memo, path)
+
+    def _settle(self, value: Any) -> None:
+        """Become a leaf with `value`; a key that somebody has taken stays."""
+        with _settling:
+            if self._function is None:
+                return
+            key = self._key
+            if key is not None:
+                self._token = b"K" + key
+                # The key promises these bytes, so nobody may write into them.
+                if isinstance(value, np.ndarray) and value.flags.writeable:
+                    value.flags.writeable = False
+            self._value = value
+            # In this order another thread sees a call with its arguments, or a leaf.
+            self._function = None
+            self._args = ()
+            self._kwargs = NO_KWARGS
+            self._deps = ()
+            self._depth = 0
+
+    def _state(self) -> tuple[Any, ...]:
+        fields = (self._backend, self._shape, self._dtype, self._depth)
+        if self._function is None:
+            return (*fields, None, self._value, self._token)
+        return (*fields, self._function, self._args, dict(self._kwargs), self._key)
+
+    @classmethod
+    def _from_state(cls, *state: Any) -> Node:
+        backend, shape, dtype, depth, function, *rest = state
+        if function is None:
+            leaf = make_leaf(refreeze(rest[0], rest[1]), backend, shape, dtype)
+            leaf._token = rest[1]
+            return leaf
+        args, kwargs, key = rest
+        node = _blank(function, args, kwargs or NO_KWARGS, shape, dtype, backend, _find_deps(args, kwargs))
+        node._key = key
+        node._depth = depth
+        return node
+
+
+def _find_deps(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Node, ...]:
+    return tuple(find_nodes((args, dict(kwargs)) if kwargs else args))
+
+
+def _depth_of(deps: tuple[Node, ...]) -> int:
+    depth = -1
+    for dep in deps:
+        below = dep._depth if isinstance(dep, ArrayNode) else _depth_by_walk(dep)
+        if below > depth:
+            depth = below
+    return depth + 1
+
+
+def _depth_by_walk(node: Node) -> int:
+    from lazycache.graph import ascend
+
+    depths: dict[int, int] = {}
+    for below in ascend(node):
+        depths[id(below)] = max((depths[id(dep)] for dep in below._deps), default=-1) + 1
+    return depths[id(node)]
+
+
+def _blank(
+    function: Any,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    shape: Shape,
+    dtype: DType,
+    backend: str | None,
+    deps: tuple[Node, ...],
+) -> LazyArray:
+    cls = ArrayNode._concrete
+    node: LazyArray = object.__new__(cls)
+    node._function = function
+    node._args = args
+    node._kwargs = kwargs
+    node._shape = shape
+    node._dtype = dtype
+    node._backend = backend
+    node._deps = deps
+    node._key = None
+    node._token = None
+    return_depth = 0
+    rope = NO_FILES
+    if len(deps) == 1 and isinstance(deps[0], ArrayNode):
+        return_depth = deps[0]._depth + 1
+        rope = deps[0]._rope
+    elif deps:
+        return_depth = _depth_of(deps)
+        rope = join_ropes(deps)
+    node._depth = return_depth
+    node._rope = rope
+    return node
+
+
+def make(
+    function: Any,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    shape: Shape,
+    dtype: DType,
+    backend: str | None,
+    deps: tuple[Node, ...] | None = None,
+) -> LazyArray:
+    """Make a call node; in a sharing context an equal one is returned if there is one.
+
+    Parameters
+    ----------
+    function : ArrayFunction, UfuncMethod, UserFunction or Unbound
+    args, kwargs : tuple, mapping
+        Coerced: nodes, natives, and nests of these.
+    shape, dtype, backend
+        Of the result.
+    deps : tuple of Node, optional
+        The nodes in the arguments, each once; found if not given.
+    """
+    if deps is None:
+        deps = _find_deps(args, kwargs)
+    shared = active.get()
+    if shared is None:
+        return _blank(function, args, kwargs, shape, dtype, backend, deps)
+    key = call_key(function, args, kwargs)
+    entry = shared.get(key)
+    if entry is None:
+        node = _blank(function, args, kwargs, shape, dtype, backend, deps)
+        # With the arguments, which the key knows by identity.
+        entry = shared.setdefault(key, (node, args, kwargs))
+    return entry[0]  # type: ignore[no-any-return]
+
+
+def make_leaf(value: Any, backend: str | None, shape: Shape, dtype: DType) -> LazyArray:
+    """Make a leaf with data."""
+    cls = ArrayNode._concrete
+    node: LazyArray = object.__new__(cls)
+    node._function = None
+    node._args = ()
+    node._kwargs = NO_KWARGS
+    node._shape = shape
+    node._dtype = dtype
+    node._backend = backend
+    node._deps = ()
+    node._key = None
+    node._token = None
+    node._value = value
+    node._depth = 0
+    node._rope = NO_FILES
+    return node
+
+
+def from_data(data: Any) -> LazyArray:
+    """Return a leaf that holds an array; in a sharing context one per array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> leaf = from_data(np.ones((2, 3), "f4"))
+    >>> leaf.shape, leaf.dtype, leaf.backend
+    ((2, 3), dtype('float32'), 'numpy')
+    """
+    shared = active.get()
+    if shared is not None:
+        entry = shared.get(("leaf", id(data)))
+        if entry is not None:
+            return entry[0]  # type: ignore[no-any-return]
+    backend = backends.backend_of(data)
+    if backends.is_array(data):
+        shape = tuple(None if size is None or size != size else int(size) for size in data.shape)
+        leaf = make_leaf(data, backend, shape, backends.numpy_dtype(data.dtype))
+    else:
+        array = np.asarray(data)
+        leaf = make_leaf(array, "numpy", array.shape, array.dtype)
+    if shared is not None:
+        shared["leaf", id(data)] = (leaf, data)
+    return leaf
+
+
+def from_shape(shape: Any, backend: str | None = "numpy", dtype: Any = None, name: str = "Variable") -> LazyArray:
+    """Return a Variable: a place for data of a shape, to be given later."""
+    sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    checked = tuple(None if size is None else int(size) for size in sizes)
+    known = None if dtype is None else backends.numpy_dtype(dtype)
+    return _blank(Unbound(name), (), NO_KWARGS, checked, known, backend, ())
+
+
+def make_call(backend: str | None, fn: Any, args: Any, kwargs: Any, shape: Any, deps: Any, dtype: Any) -> LazyArray:
+    """Make a node for any callable, as a user asks for one."""
+    known = None if dtype is None else backends.numpy_dtype(dtype)
+    named = NO_KWARGS if not kwargs else dict(kwargs)
+    return _blank(as_function(fn), tuple(args), named, tuple(shape), known, backend, _find_deps(args, named))
+
+
+class Operand:
+    """What a function needs to know of one argument.
+
+    Attributes
+    ----------
+    arg : object
+        As it goes into the node.
+    shape : tuple
+    kind : numpy.dtype, type or None
+        Its dtype; ``int``, ``float`` or ``complex`` for a Python scalar.
+    backend : str or None
+        None if it fits any.
+    """
+
+    __slots__ = ("arg", "backend", "kind", "shape")
+
+    def __init__(self, arg: Any, shape: Shape, kind: Any, backend: str | None) -> None:
+        self.arg = arg
+        self.shape = shape
+        self.kind = kind
+        self.backend = backend
+
+    @property
+    def dtype(self) -> DType:
+        """Its dtype as that of an array: a Python scalar has its default."""
+        return np.dtype(self.kind) if isinstance(self.kind, type) else self.kind
+
+    @property
+    def size(self) -> int | None:
+        """Its number of elements, if known."""
+        return size_of(self.shape)
+
+
+_WEAK = frozenset({int, float, complex})
+
+
+def operand(value: Any) -> Operand:
+    """Return what a function needs to know of `value`; a TypeError if it is no array, nor can be one."""
+    found = try_operand(value)
+    if found is None:
+        if isinstance(value, Node):
+            raise TypeError(
+                "the shape of a lazy expression is not known here: say lazycache.array.asarray(e, shape=…, dtype=…)"
+            )
+        raise TypeError(f"expected an array, got {type(value).__name__}")
+    return found
+
+
+def try_operand(value: Any) -> Operand | None:
+    """Return what a function needs to know of `value`, or None if it is no array, nor can be one."""
+    kind = type(value)
+    if isinstance(value, ArrayNode):
+        return Operand(value, value._shape, value._dtype, value._backend)
+    if kind in _WEAK:
+        return Operand(value, (), kind, None)
+    if kind is bool:
+        return Operand(value, (), BOOL, None)
+    if isinstance(value, np.generic):
+        return Operand(value, (), value.dtype, None)
+    if isinstance(value, Node):
+        return None if value._function is not None else _leaf_operand(value)
+    if backends.is_array(value):
+        leaf = from_data(value)
+        return Operand(leaf, leaf._shape, leaf._dtype, leaf._backend)
+    if isinstance(value, (list, tuple)):
+        return _nested_operand(value)
+    return None
+
+
+def _leaf_operand(leaf: Node) -> Operand | None:
+    inside = try_operand(leaf._value)
+    return None if inside is None else Operand(leaf, inside.shape, inside.kind, inside.backend)
+
+
+def _nested_operand(value: Any) -> Operand | None:
+    if not find_nodes(value):
+        array = np.asarray(value)
+        if array.dtype.kind == "O":
+            return None
+        leaf = from_data(array)
+        return Operand(leaf, leaf._shape, leaf._dtype, leaf._backend)
+    from lazycache.array.creation import array
+
+    nested = array(value)
+    return Operand(nested, nested._shape, nested._dtype, nested._backend)
+
+
+def common_backend(operands: Any) -> str | None:
+    """Return the backend of a result: that of the first operand that is not numpy's, else numpy's or None."""
+    found = None
+    for one in operands:
+        if one.backend is not None and (found is None or found == "numpy"):
+            found = one.backend
+    return found

@@ -1,0 +1,155 @@
+"""Products of arrays: matmul, tensordot, einsum and their kin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lazycache.array.backends import NUMPY_RULES, numpy_dtype
+from lazycache.array.functions import array_function
+from lazycache.array.infer import Shape
+from lazycache.array.infer import linalg as rules
+from lazycache.array.infer import manipulation as manipulation_rules
+from lazycache.array.infer.dtypes import DType, accumulated_dtype, foreign_dtype, result_type, ufunc_dtype
+from lazycache.array.infer.einsum import einsum_shape, parse_interleaved
+from lazycache.array.node import Operand, common_backend, make, operand
+from lazycache.nodes import NO_KWARGS
+
+if TYPE_CHECKING:
+    from lazycache.array.lazyarray import LazyArray
+
+
+def product_dtype(left: Operand, right: Operand, ufunc: np.ufunc = np.multiply) -> DType:
+    """Return the dtype of a product of two arrays."""
+    kinds = (left.kind, right.kind)
+    if common_backend((left, right)) not in NUMPY_RULES:
+        return foreign_dtype(ufunc, kinds)
+    if all(isinstance(kind, type) for kind in kinds):
+        return result_type(kinds)
+    return ufunc_dtype(ufunc, kinds)
+
+
+def _product(name: str, left: Operand, right: Operand, shape: Shape, *args: Any, **kwargs: Any) -> LazyArray:
+    dtype = product_dtype(left, right)
+    backend = common_backend((left, right))
+    return make(array_function(name), (left.arg, right.arg, *args), kwargs or NO_KWARGS, shape, dtype, backend)
+
+
+def matmul(x1: Any, x2: Any, /) -> LazyArray:
+    """Return the matrix product, over stacks of matrices."""
+    left, right = operand(x1), operand(x2)
+    shape = rules.matmul(left.shape, right.shape)
+    dtype = product_dtype(left, right, np.matmul)
+    backend = common_backend((left, right))
+    return make(array_function("matmul"), (left.arg, right.arg), NO_KWARGS, shape, dtype, backend)
+
+
+def dot(x1: Any, x2: Any, /) -> LazyArray:
+    """Return numpy's dot product: over the last axis of one and the last but one of the other."""
+    left, right = operand(x1), operand(x2)
+    return _product("dot", left, right, rules.dot(left.shape, right.shape))
+
+
+def inner(x1: Any, x2: Any, /) -> LazyArray:
+    """Return the product summed over the last axes."""
+    left, right = operand(x1), operand(x2)
+    return _product("inner", left, right, rules.inner(left.shape, right.shape))
+
+
+def outer(x1: Any, x2: Any, /) -> LazyArray:
+    """Return each element of one times each of the other, both flattened."""
+    left, right = operand(x1), operand(x2)
+    return _product("outer", left, right, (left.size, right.size))
+
+
+def vdot(x1: Any, x2: Any, /) -> LazyArray:
+    """Return the product of two vectors, the first conjugated."""
+    left, right = operand(x1), operand(x2)
+    if left.size != right.size and left.size is not None and right.size is not None:
+        raise ValueError("cannot reshape array of size " + f"{right.size} into shape ({left.size},)")
+    return _product("vdot", left, right, ())
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> LazyArray:
+    """Return the products of vectors along an axis, the first conjugated."""
+    left, right = operand(x1), operand(x2)
+    shape = rules.vecdot(left.shape, right.shape, axis)
+    return _product("vecdot", left, right, shape, **({} if axis == -1 else {"axis": axis}))
+
+
+def tensordot(x1: Any, x2: Any, /, axes: Any = 2) -> LazyArray:
+    """Return the product summed over a number of axes, or over two lists of them."""
+    left, right = operand(x1), operand(x2)
+    plain = _axes(axes)
+    shape = rules.tensordot(left.shape, right.shape, plain)
+    return _product("tensordot", left, right, shape, **({} if plain == 2 else {"axes": plain}))
+
+
+def _axes(axes: Any) -> Any:
+    if isinstance(axes, (tuple, list, np.ndarray)):
+        return tuple(_axes(one) for one in axes)
+    return int(axes)
+
+
+def kron(x1: Any, x2: Any, /) -> LazyArray:
+    """Return the Kronecker product."""
+    left, right = operand(x1), operand(x2)
+    return _product("kron", left, right, rules.kron(left.shape, right.shape))
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> LazyArray:
+    """Return the cross products of vectors of three."""
+    left, right = operand(x1), operand(x2)
+    shape = rules.cross(left.shape, right.shape, axis)
+    return _product("linalg.cross", left, right, shape, **({} if axis == -1 else {"axis": axis}))
+
+
+def trace(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> LazyArray:
+    """Return the sums along the diagonals of the planes of two axes."""
+    found = operand(x)
+    shape = manipulation_rules.diagonal(found.shape, offset, axis1, axis2)[:-1]
+    known = accumulated_dtype(np.add, found.dtype) if dtype is None else numpy_dtype(dtype)
+    options: dict[str, Any] = {} if dtype is None else {"dtype": known}
+    if (offset, axis1, axis2) != (0, 0, 1):
+        options = {"offset": offset, "axis1": axis1, "axis2": axis2, **options}
+    return make(array_function("trace"), (found.arg,), options or NO_KWARGS, shape, known, found.backend)
+
+
+def einsum(*operands: Any, optimize: Any = None, out: Any = None, dtype: Any = None) -> LazyArray:
+    """Return the sum of products that subscripts say, in Einstein's notation.
+
+    Both forms are taken: ``einsum("ij,jk", a, b)``, with or without an output
+    and with ellipses, and ``einsum(a, [0, 1], b, [1, 2], [0, 2])``.
+
+    Examples
+    --------
+    >>> import lazycache.array as lz
+    >>> a, b = lz.Variable((2, 3)), lz.Variable((3, 4))
+    >>> lz.einsum("ij,jk", a, b).shape, lz.einsum(a, [0, 1], b, [1, 2], [2, 0]).shape
+    ((2, 4), (4, 2))
+    """
+    if out is not None:
+        raise TypeError("a lazy array cannot be computed into an array that is there: leave out=")
+    if not operands:
+        raise ValueError(
+            "must specify the einstein sum subscripts string and at least one operand, or at least one "
+            "operand and its corresponding subscripts list"
+        )
+    if isinstance(operands[0], str):
+        subscripts, arrays = operands[0], list(operands[1:])
+        if not arrays:
+            raise ValueError("No input operands")
+    else:
+        subscripts, arrays = parse_interleaved(operands)
+    found = [operand(x) for x in arrays]
+    shape = einsum_shape(subscripts, [one.shape for one in found])
+    backend = common_backend(found)
+    known = result_type([one.dtype for one in found]) if dtype is None else numpy_dtype(dtype)
+    if backend not in NUMPY_RULES and len({one.dtype for one in found}) > 1:
+        known = None
+    options: dict[str, Any] = {} if dtype is None else {"dtype": known}
+    if optimize is not None:
+        options["optimize"] = optimize
+    args = (subscripts.replace(" ", ""), *(one.arg for one in found))
+    return make(array_function("einsum"), args, options or NO_KWARGS, shape, known, backend)

@@ -1,0 +1,320 @@
+"""Sums, means, extremes: functions that take axes away, and running totals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lazycache.array.backends import numpy_dtype
+from lazycache.array.functions import array_function
+from lazycache.array.infer.broadcasting import broadcast
+from lazycache.array.infer.dtypes import (
+    BOOL,
+    INTP,
+    DType,
+    accumulated_dtype,
+    mean_dtype,
+    real_dtype,
+    result_type,
+    ufunc_dtype,
+)
+from lazycache.array.infer.reductions import Axis, accumulated, check_identity, normalize_axis, reduced, searched
+from lazycache.array.node import Operand, make, operand
+from lazycache.nodes import NO_KWARGS
+
+if TYPE_CHECKING:
+    from lazycache.array.lazyarray import LazyArray
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "<no value>"
+
+
+NO_VALUE: Any = _Missing()
+
+
+def refuse_out(out: Any) -> None:
+    """Refuse to write into an array: a lazy result has no memory yet."""
+    if out is not None:
+        raise TypeError("a lazy array cannot be computed into an array that is there: leave out=")
+
+
+def plain_axis(axis: Any) -> Axis:
+    """Return an axis, or several, as ints."""
+    if axis is None or type(axis) is int:
+        return axis
+    if isinstance(axis, (tuple, list)):
+        return tuple(int(one) for one in axis)
+    return int(axis)
+
+
+def _options(axis: Axis, keepdims: bool, **others: Any) -> dict[str, Any]:
+    options: dict[str, Any] = {} if axis is None else {"axis": axis}
+    if keepdims:
+        options["keepdims"] = True
+    options.update({name: value for name, value in others.items() if value is not None and value is not NO_VALUE})
+    return options
+
+
+def _reduce(
+    name: str, x: Any, axis: Any, dtype: DType, keepdims: bool, given: Any, initial: Any, where: Any
+) -> LazyArray:
+    found = operand(x)
+    along = plain_axis(axis)
+    shape = reduced(found.shape, along, keepdims)
+    if where is not NO_VALUE:
+        where = operand(where).arg
+    options = _options(along, keepdims, dtype=numpy_dtype(given), initial=initial, where=where)
+    return make(array_function(name), (found.arg,), options, shape, dtype, found.backend)
+
+
+def _totals(name: str, ufunc: np.ufunc) -> Callable[..., LazyArray]:
+    def total(
+        x: Any,
+        /,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = NO_VALUE,
+        where: Any = NO_VALUE,
+    ) -> LazyArray:
+        refuse_out(out)
+        known = accumulated_dtype(ufunc, operand(x).dtype) if dtype is None else numpy_dtype(dtype)
+        return _reduce(name, x, axis, known, keepdims, dtype, initial, where)
+
+    return _documented(total, name, "Over all axes, or those of `axis`")
+
+
+def _extremes(name: str, word: str) -> Callable[..., LazyArray]:
+    def extreme(
+        x: Any,
+        /,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = NO_VALUE,
+        where: Any = NO_VALUE,
+    ) -> LazyArray:
+        refuse_out(out)
+        found = operand(x)
+        if initial is NO_VALUE:
+            if where is not NO_VALUE:
+                raise ValueError(
+                    f"reduction operation '{word}' does not have an identity, so to use a where mask one has to "
+                    "specify 'initial'"
+                )
+            check_identity(found.shape, plain_axis(axis), word)
+        return _reduce(name, x, axis, found.dtype, keepdims, None, initial, where)
+
+    return _documented(extreme, name, "Over all axes, or those of `axis`")
+
+
+def _truths(name: str) -> Callable[..., LazyArray]:
+    def truth(x: Any, /, axis: Any = None, out: Any = None, keepdims: bool = False, where: Any = NO_VALUE) -> LazyArray:
+        refuse_out(out)
+        return _reduce(name, x, axis, BOOL, keepdims, None, NO_VALUE, where)
+
+    return _documented(truth, name, "Over all axes, or those of `axis`")
+
+
+def _documented(function: Callable[..., LazyArray], name: str, text: str) -> Callable[..., LazyArray]:
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "lazycache.array"
+    function.__doc__ = f"{text}, as numpy's ``{name}``."
+    return function
+
+
+sum = _totals("sum", np.add)  # noqa: A001
+prod = _totals("prod", np.multiply)
+max = _extremes("max", "maximum")  # noqa: A001
+min = _extremes("min", "minimum")  # noqa: A001
+all = _truths("all")  # noqa: A001
+any = _truths("any")  # noqa: A001
+
+
+def mean(
+    x: Any,
+    /,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    where: Any = NO_VALUE,
+) -> LazyArray:
+    """Return the arithmetic mean; of integers as float64."""
+    refuse_out(out)
+    known = mean_dtype(operand(x).dtype) if dtype is None else numpy_dtype(dtype)
+    return _reduce("mean", x, axis, known, keepdims, dtype, NO_VALUE, where)
+
+
+def _spreads(name: str) -> Callable[..., LazyArray]:
+    def spread(
+        x: Any,
+        /,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        where: Any = NO_VALUE,
+        correction: Any = NO_VALUE,
+    ) -> LazyArray:
+        refuse_out(out)
+        found = operand(x)
+        if correction is not NO_VALUE:
+            if ddof != 0:
+                raise ValueError("ddof and correction can't be provided simultaneously.")
+            ddof = correction
+        known = real_dtype(mean_dtype(found.dtype)) if dtype is None else real_dtype(numpy_dtype(dtype))
+        along = plain_axis(axis)
+        shape = reduced(found.shape, along, keepdims)
+        if where is not NO_VALUE:
+            where = operand(where).arg
+        options = _options(along, keepdims, dtype=numpy_dtype(dtype), where=where)
+        if ddof:
+            options["correction"] = ddof
+        return make(array_function(name), (found.arg,), options, shape, known, found.backend)
+
+    return _documented(spread, name, "About the mean over all axes, or those of `axis`")
+
+
+std = _spreads("std")
+var = _spreads("var")
+
+
+def _positions(name: str) -> Callable[..., LazyArray]:
+    def position(x: Any, /, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> LazyArray:
+        refuse_out(out)
+        found = operand(x)
+        along = plain_axis(axis)
+        shape = searched(found.shape, along, keepdims, name)  # type: ignore[arg-type]
+        return make(array_function(name), (found.arg,), _options(along, keepdims), shape, INTP, found.backend)
+
+    return _documented(position, name, "Of the flattened array, or along `axis`")
+
+
+argmax = _positions("argmax")
+argmin = _positions("argmin")
+
+
+def count_nonzero(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> LazyArray:
+    """Return how many elements are not zero."""
+    return _reduce("count_nonzero", x, axis, INTP, keepdims, None, NO_VALUE, NO_VALUE)
+
+
+def _running(name: str, ufunc: np.ufunc, initial: bool) -> Callable[..., LazyArray]:
+    def running(
+        x: Any, /, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+    ) -> LazyArray:
+        refuse_out(out)
+        found = operand(x)
+        if initial and axis is None and len(found.shape) != 1 and found.shape:
+            raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
+        along = None if axis is None else int(axis)
+        shape = accumulated(found.shape, along, include_initial)
+        known = accumulated_dtype(ufunc, found.dtype) if dtype is None else numpy_dtype(dtype)
+        options = _options(along, False, dtype=numpy_dtype(dtype))
+        if include_initial:
+            options["include_initial"] = True
+        return make(array_function(name), (found.arg,), options, shape, known, found.backend)
+
+    return _documented(running, name, "Running along `axis`")
+
+
+cumulative_sum = _running("cumulative_sum", np.add, True)
+cumulative_prod = _running("cumulative_prod", np.multiply, True)
+cumsum = _running("cumsum", np.add, False)
+cumprod = _running("cumprod", np.multiply, False)
+
+
+def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> LazyArray:
+    """Return the `n`-th difference along an axis."""
+    found = operand(x)
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n!r}")
+    if not found.shape:
+        raise ValueError("diff requires input that is at least one dimensional")
+    position = normalize_axis(axis, len(found.shape))
+    dtype = found.dtype
+    size = found.shape[position]
+    edges: dict[str, Any] = {}
+    for name, edge in (("prepend", prepend), ("append", append)):
+        if edge is None or n == 0:
+            continue
+        beside = operand(edge)
+        edges[name] = beside.arg
+        dtype = result_type((dtype, beside.dtype))
+        width = beside.shape[position] if beside.shape else 1
+        size = None if size is None or width is None else size + width
+    if n and dtype is not None:
+        dtype = ufunc_dtype(np.not_equal if dtype.kind == "b" else np.subtract, (dtype, dtype))
+    left = None if size is None else size - n
+    shape = (*found.shape[:position], left if left is None or left > 0 else 0, *found.shape[position + 1 :])
+    options = {**({} if n == 1 else {"n": n}), **({} if axis == -1 else {"axis": axis}), **edges}
+    return make(array_function("diff"), (found.arg,), options or NO_KWARGS, shape, dtype, found.backend)
+
+
+def ptp(x: Any, /, axis: Any = None, out: Any = None, keepdims: bool = False) -> LazyArray:
+    """Return the maximum less the minimum."""
+    refuse_out(out)
+    found = operand(x)
+    check_identity(found.shape, plain_axis(axis), "maximum")
+    dtype = None if found.dtype is None else ufunc_dtype(np.subtract, (found.dtype, found.dtype))
+    return _reduce("ptp", x, axis, dtype, keepdims, None, NO_VALUE, NO_VALUE)
+
+
+def median(x: Any, /, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> LazyArray:
+    """Return the median."""
+    refuse_out(out)
+    return _reduce("median", x, axis, mean_dtype(operand(x).dtype), keepdims, None, NO_VALUE, NO_VALUE)
+
+
+def _quantiles(name: str, limit: float) -> Callable[..., LazyArray]:
+    def quantile(x: Any, q: Any, /, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> LazyArray:
+        refuse_out(out)
+        found, wanted = operand(x), operand(q)
+        if isinstance(q, (int, float)) and not 0 <= q <= limit:
+            raise ValueError(f"{name.capitalize()}s must be in the range [0, {int(limit)}]")
+        along = plain_axis(axis)
+        shape = (*wanted.shape, *reduced(found.shape, along, keepdims))
+        dtype = _quantile_dtype(found, wanted)
+        return make(
+            array_function(name), (found.arg, wanted.arg), _options(along, keepdims), shape, dtype, found.backend
+        )
+
+    return _documented(quantile, name, "Over all axes, or those of `axis`")
+
+
+def _quantile_dtype(x: Operand, q: Operand) -> DType:
+    if x.dtype is None or q.dtype is None:
+        return None
+    weak = q.kind if isinstance(q.kind, type) else q.dtype
+    return result_type((mean_dtype(x.dtype), float if weak in (int, float) else weak))
+
+
+quantile = _quantiles("quantile", 1)
+percentile = _quantiles("percentile", 100)
+
+
+def average(x: Any, /, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> LazyArray:
+    """Return the weighted mean."""
+    found = operand(x)
+    if weights is None:
+        return mean(x, axis=axis, keepdims=keepdims)
+    heavy = operand(weights)
+    along = plain_axis(axis)
+    if heavy.shape != found.shape:
+        if along is None:
+            raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        broadcast(heavy.shape, found.shape)
+    dtype = result_type((mean_dtype(found.dtype), heavy.dtype))
+    if found.dtype is not None and found.dtype.kind in "biu":
+        dtype = result_type((found.dtype, heavy.dtype, np.dtype(float)))
+    options = _options(along, keepdims)
+    options["weights"] = heavy.arg
+    shape = reduced(found.shape, along, keepdims)
+    return make(array_function("average"), (found.arg,), options, shape, dtype, found.backend)

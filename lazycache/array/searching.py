@@ -1,0 +1,184 @@
+"""Searching, sorting and sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lazycache.array.functions import array_function
+from lazycache.array.infer import Shape
+from lazycache.array.infer.broadcasting import size_of
+from lazycache.array.infer.dtypes import BOOL, INTP, DType, result_type
+from lazycache.array.infer.reductions import normalize_axis
+from lazycache.array.node import Operand, common_backend, make, operand
+from lazycache.nodes import NO_KWARGS
+
+if TYPE_CHECKING:
+    from lazycache.array.lazyarray import LazyArray
+
+
+def parts(
+    name: str, args: tuple[Any, ...], kwargs: Any, backend: str | None, outputs: list[tuple[Shape, DType]]
+) -> tuple[LazyArray, ...]:
+    """Make the node of a function that returns a tuple, and those of the parts of it."""
+    count = len(outputs)
+    whole = make(array_function(name, None, count), args, kwargs or NO_KWARGS, (count,), None, backend)
+    pick = array_function("getitem")
+    return tuple(
+        make(pick, (whole, number), NO_KWARGS, shape, dtype, backend, (whole,))
+        for number, (shape, dtype) in enumerate(outputs)
+    )
+
+
+def nonzero(x: Any, /) -> tuple[LazyArray, ...]:
+    """Return the indices of the elements that are not zero, one array for each axis."""
+    found = operand(x)
+    if not found.shape:
+        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
+    outputs: list[tuple[Shape, DType]] = [((None,), INTP)] * len(found.shape)
+    return parts("nonzero", (found.arg,), None, found.backend, outputs)
+
+
+def argwhere(x: Any, /) -> LazyArray:
+    """Return the indices of the elements that are not zero, one row for each."""
+    found = operand(x)
+    shape = (None, len(found.shape))
+    return make(array_function("argwhere"), (found.arg,), NO_KWARGS, shape, INTP, found.backend)
+
+
+def flatnonzero(x: Any, /) -> LazyArray:
+    """Return the indices, in the flattened array, of the elements that are not zero."""
+    found = operand(x)
+    return make(array_function("flatnonzero"), (found.arg,), NO_KWARGS, (None,), INTP, found.backend)
+
+
+def _ordered(name: str, default: DType) -> Callable[..., LazyArray]:
+    def ordered(
+        x: Any, /, axis: int | None = -1, kind: str | None = None, *, descending: bool = False, stable: bool = True
+    ) -> LazyArray:
+        found = operand(x)
+        shape = found.shape
+        if axis is None:
+            shape = (size_of(shape),)
+        elif name == "sort" or shape:
+            normalize_axis(axis, len(shape))
+        else:
+            normalize_axis(axis, 1)
+            shape = (1,)
+        options: dict[str, Any] = {} if axis == -1 else {"axis": axis}
+        if kind is not None:
+            options["kind"] = kind
+        elif stable and name == "argsort":
+            options["stable"] = True
+        dtype = default or found.dtype
+        if descending:
+            return _descending(name, found, axis, dtype)
+        return make(array_function(name), (found.arg,), options or NO_KWARGS, shape, dtype, found.backend)
+
+    ordered.__name__ = ordered.__qualname__ = name
+    ordered.__doc__ = f"As numpy's ``{name}``; with ``descending=True`` the largest come first."
+    return ordered
+
+
+def _descending(name: str, x: Operand, axis: int | None, dtype: DType) -> LazyArray:
+    along = -1 if axis is None else axis
+    options: dict[str, Any] = {"axis": along, "descending": True}
+    return make(array_function(name), (x.arg,), options, x.shape, dtype, x.backend)
+
+
+sort = _ordered("sort", None)
+argsort = _ordered("argsort", INTP)
+
+
+def partition(x: Any, kth: Any, /, axis: int = -1) -> LazyArray:
+    """Return the array with the `kth` element in its sorted place."""
+    found = operand(x)
+    normalize_axis(axis, len(found.shape))
+    return make(array_function("partition"), (found.arg, kth), {"axis": axis}, found.shape, found.dtype, found.backend)
+
+
+def searchsorted(x1: Any, x2: Any, /, side: str = "left", sorter: Any = None) -> LazyArray:
+    """Return where the elements of `x2` belong in the sorted `x1`."""
+    first, second = operand(x1), operand(x2)
+    if len(first.shape) != 1:
+        raise ValueError("object too deep for desired array")
+    if side not in ("left", "right"):
+        raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
+    options: dict[str, Any] = {} if side == "left" else {"side": side}
+    if sorter is not None:
+        options["sorter"] = operand(sorter).arg
+    args = (first.arg, second.arg)
+    backend = common_backend((first, second))
+    return make(array_function("searchsorted"), args, options or NO_KWARGS, second.shape, INTP, backend)
+
+
+class UniqueAll(NamedTuple):
+    """What `unique_all` returns."""
+
+    values: LazyArray
+    indices: LazyArray
+    inverse_indices: LazyArray
+    counts: LazyArray
+
+
+class UniqueCounts(NamedTuple):
+    """What `unique_counts` returns."""
+
+    values: LazyArray
+    counts: LazyArray
+
+
+class UniqueInverse(NamedTuple):
+    """What `unique_inverse` returns."""
+
+    values: LazyArray
+    inverse_indices: LazyArray
+
+
+def unique_all(x: Any, /) -> UniqueAll:
+    """Return the distinct values, where each is first, how to put `x` together again, and how often each is there."""
+    found = operand(x)
+    outputs = [((None,), found.dtype), ((None,), INTP), (found.shape, INTP), ((None,), INTP)]
+    return UniqueAll(*parts("unique_all", (found.arg,), None, found.backend, outputs))
+
+
+def unique_counts(x: Any, /) -> UniqueCounts:
+    """Return the distinct values, and how often each is there."""
+    found = operand(x)
+    outputs: list[tuple[Shape, DType]] = [((None,), found.dtype), ((None,), INTP)]
+    return UniqueCounts(*parts("unique_counts", (found.arg,), None, found.backend, outputs))
+
+
+def unique_inverse(x: Any, /) -> UniqueInverse:
+    """Return the distinct values, and how to put `x` together again."""
+    found = operand(x)
+    outputs = [((None,), found.dtype), (found.shape, INTP)]
+    return UniqueInverse(*parts("unique_inverse", (found.arg,), None, found.backend, outputs))
+
+
+def unique_values(x: Any, /) -> LazyArray:
+    """Return the distinct values; their number depends on the values."""
+    found = operand(x)
+    return make(array_function("unique_values"), (found.arg,), NO_KWARGS, (None,), found.dtype, found.backend)
+
+
+def isin(x1: Any, x2: Any, /, *, assume_unique: bool = False, invert: bool = False) -> LazyArray:
+    """Say which elements of `x1` are among those of `x2`."""
+    first, second = operand(x1), operand(x2)
+    options = {**({"invert": True} if invert else {}), **({"assume_unique": True} if assume_unique else {})}
+    args = (first.arg, second.arg)
+    backend = common_backend((first, second))
+    return make(array_function("isin"), args, options or NO_KWARGS, first.shape, BOOL, backend)
+
+
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> LazyArray:
+    """Return how often each number from zero is there; the length depends on the values."""
+    found = operand(x)
+    options: dict[str, Any] = {} if not minlength else {"minlength": minlength}
+    dtype: DType = INTP
+    if weights is not None:
+        options["weights"] = operand(weights).arg
+        dtype = result_type((np.dtype(float),))
+    return make(array_function("bincount"), (found.arg,), options or NO_KWARGS, (None,), dtype, found.backend)
