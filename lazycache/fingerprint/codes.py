@@ -44,12 +44,14 @@ def encode_untexted(code: CodeType) -> bytes:
     return part(b"code", text(b"v", importlib.util.MAGIC_NUMBER.hex()), encode_code(code))
 
 
-def nested_codes(code: CodeType) -> Iterator[CodeType]:
-    """Go through a code object and those inside it, the outermost first."""
+def nested_codes(code: CodeType, *, inside: bool = False) -> Iterator[CodeType]:
+    """Go through a code object, unless only those inside it are wanted, and those in it, the outermost first."""
     level = [code]
+    if not inside:
+        yield code
     while level:
-        yield from level
         level = [item for outer in level for item in outer.co_consts if isinstance(item, CodeType)]
+        yield from level
 
 
 def names_in_code(code: CodeType) -> Names:

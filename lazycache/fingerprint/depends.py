@@ -1,13 +1,16 @@
 """``depends=``: packages by version, modules by text, and anything else by value."""
 
 import importlib
+import os
 import sys
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
 from .natives import part, text
 from .owners import is_own_module, module_name
 from .source import find_source
+from .syntax import encode_tree
 from .walk import At, Walk
 
 
@@ -51,13 +54,27 @@ def _import(name: str) -> ModuleType | None:
 
 def _module(walk: Walk, module: ModuleType) -> bytes:
     name = module_name(module.__name__)
-    if is_own_module(module):
-        path = getattr(module, "__file__", None)
-        source = find_source(path, vars(module)) if path else None
-        if source is None:
-            raise walk.error(f"depends= names the module {name}, which has no text to go by")
-        return part(b"text", text(b"s", name), source.encode())
-    return part(b"package", text(b"s", name), text(b"s", _version(module)))
+    if not is_own_module(module):
+        return part(b"package", text(b"s", name), text(b"s", _version(module)))
+    sources = {below: find_source(path, vars(module)) for below, path in sorted(_files(module))}
+    trees = {below: source.tree for below, source in sources.items() if source is not None}
+    if not any(tree.body for tree in trees.values()):
+        raise walk.error(f"depends= names the module {name}, which has no text to go by")
+    return part(b"text", text(b"s", name), *(text(b"s", below) + encode_tree(tree) for below, tree in trees.items()))
+
+
+def _files(module: ModuleType) -> Iterator[tuple[str, str]]:
+    """The files of a module, or of a whole package, with their paths inside it."""
+    folders = list(getattr(module, "__path__", ()))
+    path = getattr(module, "__file__", None)
+    if path and not folders:
+        yield "", path
+    for folder in folders:
+        for place, _, names in os.walk(folder):
+            for file in names:
+                if file.endswith(".py"):
+                    whole = os.path.join(place, file)
+                    yield os.path.relpath(whole, folder).replace(os.sep, "/"), whole
 
 
 def _version(module: ModuleType) -> str:

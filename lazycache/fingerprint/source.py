@@ -5,26 +5,22 @@ stand on one line. So a text is looked up, compiled, and compared with the
 running code object; what differs is not its text.
 """
 
-import __future__
-
 import ast
 import functools
+import importlib.util
 import linecache
 import os
 import stat
 import weakref
 from collections.abc import Callable, Iterator
-from operator import or_
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
+from .blocks import find_block
 from .codes import encode_code, encode_untexted, names_in_code, nested_codes
+from .compiling import compiles_to
 from .names import Names, find_names
 from .syntax import FunctionNode, encode_tree
-
-_FUTURE_FLAGS: int = functools.reduce(
-    or_, [getattr(__future__, name).compiler_flag for name in __future__.all_feature_names]
-)
 
 
 class Text(NamedTuple):
@@ -85,7 +81,7 @@ def _find_text(function: FunctionType, is_invisible: Callable[[ast.expr], bool])
     source = find_source(code.co_filename, function.__globals__)
     if source is None:
         return Text(encode_untexted(code), names_in_code(code))
-    node = source.find(code)
+    node = source.find(function)
     if node is not None:
         decorators = enumerate(getattr(node, "decorator_list", ()))
         without = frozenset(index for index, expression in decorators if is_invisible(expression))
@@ -103,44 +99,46 @@ def _is_transformed(function: FunctionType) -> bool:
 
 
 class Source:
-    """The text of one file or notebook cell, parsed."""
+    """The text of one file or notebook cell; it is parsed when that is needed."""
 
-    def __init__(self, text: str | bytes) -> None:
-        try:
-            self._tree: ast.Module | None = ast.parse(text)
-        except (SyntaxError, ValueError):
-            # A file in the middle of an edit: then no text matches.
-            self._tree = None
+    def __init__(self, text: str) -> None:
+        self._text = text
 
-    def find(self, code: CodeType) -> FunctionNode | None:
-        """Return the function whose code this is, if it stands here."""
+    def find(self, function: FunctionType) -> FunctionNode | None:
+        """Return the syntax tree of a function, if its text stands here."""
+        code = function.__code__
         wanted = encode_code(code)
-        imports = sorted(self._imports & _all_names(code))
-        candidates = [item for item in self._candidates(code.co_name) if _compiles_to(item, code, wanted, imports)]
-        if not candidates:
-            return None
-        return min(candidates, key=lambda item: _distance(item, code)).node
+        near = find_block(self._lines, code)
+        if near is not None and compiles_to(near, code, wanted, _likely_imports(function)):
+            return near
+        imports = sorted(self._imports & _global_names(code))
+        candidates = self._index.get(code.co_name, [])
+        fitting = [item for item in candidates if compiles_to(item.node, code, wanted, imports)]
+        return min(fitting, key=lambda item: _distance(item, code)).node if fitting else None
 
-    def encode(self) -> bytes:
-        """Return the bytes of the whole syntax tree."""
-        return b"" if self._tree is None else encode_tree(self._tree)
+    @functools.cached_property
+    def tree(self) -> ast.Module:
+        """The whole syntax tree; an empty one for a file that is not Python, such as one in the middle of an edit."""
+        try:
+            return ast.parse(self._text)
+        except (SyntaxError, ValueError):
+            return ast.Module(body=[], type_ignores=[])
 
-    def _candidates(self, name: str) -> tuple[_Candidate, ...]:
-        if self._tree is None:
-            return ()
-        return self._index.get(name, ())
+    @functools.cached_property
+    def _lines(self) -> list[str]:
+        # Python counts lines by line feeds only, `str.splitlines` by more.
+        return self._text.split("\n")
 
     @functools.cached_property
     def _imports(self) -> frozenset[str]:
-        """The names that the module level imports: methods of these are called by other instructions."""
-        return frozenset(_imported(self._tree) if self._tree else ())
+        return frozenset(_imported(self.tree))
 
     @functools.cached_property
-    def _index(self) -> dict[str, tuple[_Candidate, ...]]:
+    def _index(self) -> dict[str, list[_Candidate]]:
         index: dict[str, list[_Candidate]] = {}
-        for candidate in _functions(self._tree) if self._tree else ():
+        for candidate in _functions(self.tree):
             index.setdefault(_name(candidate.node), []).append(candidate)
-        return {name: tuple(found) for name, found in index.items()}
+        return index
 
 
 def _name(node: FunctionNode) -> str:
@@ -170,8 +168,20 @@ def _imported(tree: ast.Module) -> Iterator[str]:
             stack.extend(ast.iter_child_nodes(node))
 
 
-def _all_names(code: CodeType) -> frozenset[str]:
+def _global_names(code: CodeType) -> frozenset[str]:
     return frozenset(name for item in nested_codes(code) for name in item.co_names)
+
+
+def _likely_imports(function: FunctionType) -> list[str]:
+    """The names that the module probably imports, by what they stand for now."""
+    namespace = function.__globals__
+    here = namespace.get("__name__")
+    return sorted(
+        name
+        for name in _global_names(function.__code__)
+        if isinstance(value := namespace.get(name), ModuleType)
+        or getattr(value, "__module__", here) not in (here, None)
+    )
 
 
 def _distance(candidate: _Candidate, code: CodeType) -> tuple[bool, bool, int, int]:
@@ -184,94 +194,32 @@ def _distance(candidate: _Candidate, code: CodeType) -> tuple[bool, bool, int, i
     return candidate.qualname != code.co_qualname, not inside, lines, node.col_offset
 
 
-def _compiles_to(candidate: _Candidate, code: CodeType, wanted: bytes, imports: list[str]) -> bool:
-    """Compile a function by itself, in scopes like those of the running one, and compare.
-
-    A notebook compiles each statement of a cell by itself, so that there the imports are not seen.
-    """
-    return _compiled(candidate, code, imports) == wanted or (bool(imports) and _compiled(candidate, code, []) == wanted)
-
-
-def _compiled(candidate: _Candidate, code: CodeType, imports: list[str]) -> bytes | None:
-    holder = _hold(candidate, code, [name for name in code.co_freevars if name != "__class__"])
-    if imports:
-        holder.body[:0] = ast.parse("import " + ", ".join(imports)).body
-    try:
-        compiled = compile(holder, code.co_filename, "exec", code.co_flags & _FUTURE_FLAGS, dont_inherit=True)
-    except SyntaxError:
-        return None
-    found = next((item for item in nested_codes(compiled) if item.co_name == code.co_name), None)
-    return None if found is None else encode_code(found)
-
-
-def _hold(candidate: _Candidate, code: CodeType, free: list[str]) -> ast.Module:
-    """Wrap a function in the scopes that its code had.
-
-    They decide what its free variables and private names mean, and what classes in it are called.
-    """
-    module = ast.Module(body=[], type_ignores=[])
-    inner: list[ast.stmt] = module.body
-    steps = _enclosing(code.co_qualname)
-    if free and not any(is_function for _, is_function in steps):
-        steps.insert(0, ("hold", True))
-    for name, is_function in steps:
-        words = f"def hold({', '.join(free)}): pass" if is_function else "class hold: pass"
-        scope = ast.parse(words).body[0]
-        assert isinstance(scope, ast.FunctionDef | ast.ClassDef)
-        scope.name = name
-        inner.append(scope)
-        inner = scope.body = []
-        free = [] if is_function else free
-    inner.append(_as_statement(candidate.node))
-    return module
-
-
-def _enclosing(qualname: str) -> list[tuple[str, bool]]:
-    """Return the names of the scopes around a function, and whether each is a function."""
-    names = qualname.split(".")[:-1]
-    return [
-        (name, names[index + 1 : index + 2] == ["<locals>"]) for index, name in enumerate(names) if name != "<locals>"
-    ]
-
-
-def _as_statement(node: FunctionNode) -> ast.stmt:
-    if not isinstance(node, ast.Lambda):
-        return node
-    # The defaults may hold lambdas of their own, which would be found in place of this one.
-    arguments = ast.arguments(
-        posonlyargs=node.args.posonlyargs,
-        args=node.args.args,
-        vararg=node.args.vararg,
-        kwonlyargs=node.args.kwonlyargs,
-        kw_defaults=[None] * len(node.args.kwonlyargs),
-        kwarg=node.args.kwarg,
-        defaults=[],
-    )
-    bare = ast.copy_location(ast.Lambda(args=arguments, body=node.body), node)
-    return ast.copy_location(ast.Expr(value=bare), node)
-
-
 def find_source(path: str, module_globals: dict[str, Any]) -> Source | None:
     """Return the parsed text behind a code object's file name, or None where there is none."""
     entry = linecache.cache.get(path)
     if entry is not None and len(entry) == 4 and entry[1] is None:
-        return _parse_cell("".join(entry[2]))
+        return _read_cell("".join(entry[2]))
     try:
         status = os.stat(path)
     except (OSError, ValueError):
         status = None
     if status is not None and stat.S_ISREG(status.st_mode):
-        return _parse_file(path, (status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+        return _read_file(path, (status.st_size, status.st_mtime_ns, status.st_ctime_ns))
     lines = linecache.getlines(path, module_globals)
-    return _parse_cell("".join(lines)) if lines else None
+    return _read_cell("".join(lines)) if lines else None
 
 
 @functools.lru_cache(maxsize=16)
-def _parse_file(path: str, _stamp: tuple[int, int, int]) -> Source:
+def _read_file(path: str, _stamp: tuple[int, int, int]) -> Source:
     with open(path, "rb") as file:
-        return Source(file.read())
+        content = file.read()
+    try:
+        return Source(importlib.util.decode_source(content))
+    except (SyntaxError, UnicodeDecodeError):
+        # Not Python, or not any more: then no text fits.
+        return Source("")
 
 
 @functools.lru_cache(maxsize=16)
-def _parse_cell(lines: str) -> Source:
+def _read_cell(lines: str) -> Source:
     return Source(lines)

@@ -1,0 +1,190 @@
+"""The text must be the code that runs."""
+
+from __future__ import annotations
+
+import importlib
+import linecache
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from lazycache.fingerprint import fingerprint
+
+Load = Callable[[str], ModuleType]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def load(folder: Path) -> Load:
+    """Write a text to the same file each time, and load it as a new module."""
+    count = 0
+
+    def write_and_load(text: str) -> ModuleType:
+        nonlocal count
+        count += 1
+        (folder / "edited.py").write_text(text)
+        spec = importlib.util.spec_from_file_location(f"edited{count}", folder / "edited.py")
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        # Not by exec_module: a .pyc would be taken for new when size and date are equal.
+        exec(compile(text, str(folder / "edited.py"), "exec"), vars(module))
+        return module
+
+    return write_and_load
+
+
+def _digest(function: Any) -> bytes:
+    taken = fingerprint(function)
+    assert taken.mismatch is None
+    return taken.digest
+
+
+def test_old_code_does_not_get_the_new_text(load: Load, folder: Path) -> None:
+    old = load("def f(x):\n    return x + 1\n")
+    new = load("def f(x):\n    return x + 2\n")
+    stale = fingerprint(old.f)
+    assert stale.mismatch is not None
+    assert str(folder / "edited.py") in stale.mismatch
+    assert "f" in stale.mismatch
+    assert stale.digest != _digest(new.f)
+
+
+def test_old_code_is_found_again_after_it_moved(load: Load) -> None:
+    text = "class A:\n    @staticmethod\n    def f(x):\n        return __private(x) + 1\n"
+    first = load(text)
+    digest = _digest(first.A.f)
+    second = load("import os\n\n\n# moved\n" + text)
+    assert _digest(second.A.f) == digest
+    # A code object that nobody has asked for yet, with line numbers that are no longer true.
+    third = load(text)
+    load("import os\n\n\n# moved\n" + text)
+    assert _digest(third.A.f) == digest
+
+
+def test_editing_back_gives_the_old_digest(load: Load) -> None:
+    first = _digest(load("def f(x): return x + 1\n").f)
+    assert _digest(load("def f(x): return x + 2\n").f) != first
+    assert _digest(load("def f(x): return x + 1\n").f) == first
+
+
+def test_a_rewrite_of_equal_size_and_date_is_noticed(load: Load, folder: Path) -> None:
+    old = load("def f(x): return x + 1\n")
+    before = os.stat(folder / "edited.py")
+    new = load("def f(x): return x + 2\n")
+    os.utime(folder / "edited.py", ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert fingerprint(old.f).mismatch is not None
+    assert fingerprint(new.f).mismatch is None
+
+
+def test_a_mismatch_in_a_helper_counts(load: Load, folder: Path) -> None:
+    helper = load("def helper(x): return x + 1\n")
+    load("def helper(x): return x + 2\n")
+    caller: dict[str, Any] = {"helper": helper.helper}
+    exec("def f(x): return helper(x)", caller)
+    assert fingerprint(caller["f"]).mismatch is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import math, os.path as p\nfrom pathlib import Path\ndef f(x): return math.sqrt(x), p.join('a'), Path.cwd()\n",
+        "def outer(n):\n    class Local:\n        def f(self): return n, __x, super().__repr__()\n    return Local().f\nf = outer(1)\n",
+        "def f():\n    def f():\n        class C:\n            def g(self): return __class__\n        return C\n    return f\nf = f()\n",
+        "from __future__ import annotations\ndef f(x: 'int', *a: int, k: str = 'a', **kw) -> None:\n    y: int = 3\n    return a\n",
+        "def outer(__p):\n    class K:\n        __q = 1\n        def f(self): return __p, self.__q\n    return K.f\nclass X:\n    f = staticmethod(lambda: (lambda: __z))\nf = X.f()\n",
+        "@(lambda f: f)\n@(lambda f: f)\ndef f(\n    x,\n    y=(lambda: 1),\n):\n    s = '''\nleft\n'''\n    return (\n        x\n    )\n",
+        "if True:\n    def f(x):\n        # note\n\n        return [y for y in x if y], {a: b for a, b in x}\n\n",
+        "def f(x):\n    global G\n    G = x\n    try:\n        yield x\n    finally:\n        del G\n",
+        "async def f(x):\n    async with x as y:\n        return [z async for z in y]\n",
+        "f = lambda x, g=lambda: 2: (yield x)\n",
+        "def f(x):\n\treturn x\n",
+        "def f(): return 1",
+        "def f():\r\n    return 'a\fb'\r\n",
+        "# -*- coding: latin-1 -*-\ndef f(): return 'a\xe4'\n",
+    ],
+)
+def test_every_kind_of_function_is_found(load: Load, folder: Path, text: str) -> None:
+    encoding = "latin-1" if "latin-1" in text else "utf-8"
+    (folder / "kinds.py").write_bytes(text.encode(encoding))
+    module = importlib.import_module("kinds")
+    assert fingerprint(module.f, ignore=["G"]).mismatch is None
+
+
+def test_lambdas_on_one_line_are_told_apart(load: Load) -> None:
+    module = load("a, b, c = (lambda x: x + 1), (lambda x: x + 2), (lambda x: x + 1)\n")
+    assert _digest(module.a) != _digest(module.b)
+    assert _digest(module.a) == _digest(module.c)
+
+
+def test_equal_lambdas_on_other_lines_are_equal(load: Load) -> None:
+    module = load("f = lambda a: a\n\n# more\ng = lambda a: (\n    a\n)\n")
+    assert _digest(module.f) == _digest(module.g)
+
+
+def test_closures_of_one_text_differ_by_what_they_hold(load: Load) -> None:
+    module = load("def make(n):\n    def f(x): return x * n\n    return f\n")
+    assert _digest(module.make(2)) == _digest(module.make(2))
+    assert _digest(module.make(2)) != _digest(module.make(3))
+    assert _digest(module.make(2)) != _digest(module.make(2.0))
+    assert _digest(module.make([1])) != _digest(module.make([2]))
+
+
+def test_cells_of_a_notebook_have_a_text() -> None:
+    def run_cell(number: int, text: str) -> Any:
+        name = f"/nowhere/ipykernel_1/{number}.py"
+        linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+        namespace: dict[str, Any] = {"__name__": "__main__", "np": os}
+        exec(compile(text, name, "exec"), namespace)
+        return namespace["f"]
+
+    one = run_cell(1, "def f(x):\n    return np.getpid(x) + 1\n")
+    same = run_cell(2, "# again\n\ndef f(x):\n    'Doc.'\n    return np.getpid(x) + 1  # note\n")
+    other = run_cell(3, "def f(x):\n    return np.getpid(x) + 2\n")
+    assert _digest(one) == _digest(same)
+    assert _digest(one) != _digest(other)
+
+
+def test_code_without_a_text_goes_by_its_code() -> None:
+    def make(text: str) -> Any:
+        namespace: dict[str, Any] = {"__name__": "__main__"}
+        exec(text, namespace)
+        return namespace["f"]
+
+    one = make("def g(x): return x + 1\ndef f(x): return g(x)")
+    assert _digest(one) == _digest(make("\n\ndef g(x): return x + 1\n\ndef f(x): return g(x)"))
+    assert _digest(one) != _digest(make("def g(x): return x + 2\ndef f(x): return g(x)"))
+    assert _digest(one) != _digest(make("def g(x): return x + 1\ndef f(x): return g(-x)"))
+
+
+def test_a_file_with_only_byte_code_is_code_without_a_text(folder: Path) -> None:
+    import py_compile
+
+    (folder / "gone.py").write_text("def f(x): return x + 1\n")
+    py_compile.compile(str(folder / "gone.py"), cfile=str(folder / "gone.pyc"))
+    (folder / "gone.py").unlink()
+    module = importlib.import_module("gone")
+    assert fingerprint(module.f).mismatch is None
+
+
+def test_asserts_that_a_test_runner_rewrote_are_no_mismatch() -> None:
+    def checked(x: int) -> int:
+        assert x > 0, "positive"
+        return x
+
+    assert checked.__code__.co_consts != (None,)
+    assert fingerprint(checked).mismatch is None
