@@ -11,6 +11,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 _KINDS = inspect.Parameter
 _STARS: dict[Any, str] = {_KINDS.VAR_POSITIONAL: "*", _KINDS.VAR_KEYWORD: "**"}
 _PASSED_AS: dict[Any, str] = {
@@ -70,13 +72,17 @@ def make_binder(signature: inspect.Signature, name: str) -> Binder:
 
 def signature_of(function: Any) -> inspect.Signature:
     """Return how a function is called; one that does not say takes anything."""
+    anything = inspect.Signature([_KINDS("args", _KINDS.VAR_POSITIONAL), _KINDS("kwargs", _KINDS.VAR_KEYWORD)])
+    if isinstance(function, np.ufunc):
+        # Not all of its defaults may be given together.
+        return anything
     try:
         own = inspect.signature(function, follow_wrapped=False)
         kinds = [parameter.kind for parameter in own.parameters.values()]
         if kinds == [_KINDS.VAR_POSITIONAL, _KINDS.VAR_KEYWORD]:
             return inspect.signature(function)
     except (ValueError, TypeError):
-        return inspect.Signature([_KINDS("args", _KINDS.VAR_POSITIONAL), _KINDS("kwargs", _KINDS.VAR_KEYWORD)])
+        return anything
     return own
 
 

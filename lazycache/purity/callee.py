@@ -81,6 +81,7 @@ class PureFunction:
 
     __name__: str
     __qualname__: str
+    __wrapped__: Callable[..., Any]
     is_pure = True
     trusted = False
 
@@ -110,8 +111,11 @@ class PureFunction:
         self._rules = tuple([(binder.parameters.index(name), name, hasher) for name, hasher in options.hashers])
         self._passed_on = frozenset([i for i, _, hasher in self._rules if not getattr(hasher, "protects", False)])
         self._ignored = frozenset([i for i, _, hasher in self._rules if hasher is ignore])
+        self.__qualname__ = self.__name__ = identity.name.rpartition(".")[2]
         # Not `updated`: attributes of the function must not replace ours.
-        functools.update_wrapper(self, function, updated=())
+        inner = function.func if isinstance(function, functools.partial) else function
+        functools.update_wrapper(self, inner, updated=())
+        self.__wrapped__ = function
 
     # -- calling ------------------------------------------------------------
 

@@ -154,9 +154,9 @@ def _make(function: Any, wanted: Wanted, kind: Kind = "function") -> PureFunctio
     subject = function
     if isinstance(function, functools.partial):
         subject, bound = function.func, function.args
+        check_callable(subject)
         if is_instance(subject) or isinstance(subject, MethodType):
             refuse(function, "a partial of a method or of a callable object; make the method pure, then bind arguments")
-        check_callable(subject)
     signature = signature_of(function)
     shown = wanted.name or name_of(subject).shown
     rules = check_rules(shown, signature, wanted)
