@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin
 
 from .natives import encode_scalar, part, text
 from .owners import is_own_class, is_own_function, module_name, qualified_name
-from .source import find_source
+from .source import has_text
 from .walk import At, Walk
 
 _DERIVED = frozenset(
@@ -103,7 +103,7 @@ def _is_generated(function: object) -> bool:
     if not is_own_function(function):
         return True
     path = function.__code__.co_filename
-    return path.startswith("<") and (path.startswith("<attrs ") or find_source(path, function.__globals__) is None)
+    return path.startswith("<") and (path.startswith("<attrs ") or not has_text(function))
 
 
 def _encode_dataclass(walk: Walk, cls: type, at: At) -> bytes:

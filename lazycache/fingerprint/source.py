@@ -79,17 +79,21 @@ def text_of(function: FunctionType, is_invisible: Callable[[ast.expr], bool]) ->
 def _find_text(function: FunctionType, is_invisible: Callable[[ast.expr], bool]) -> Text:
     code = function.__code__
     source = find_source(code.co_filename, function.__globals__)
-    if source is None:
-        return Text(encode_untexted(code), names_in_code(code))
-    node = source.find(function)
+    node = None if source is None else source.find(function)
     if node is not None:
         decorators = enumerate(getattr(node, "decorator_list", ()))
         without = frozenset(index for index, expression in decorators if is_invisible(expression))
         return Text(encode_tree(node, without=without), find_names(node))
     mismatch = None
-    if not _is_transformed(function):
+    if source is not None and source.is_file and not _is_transformed(function):
         mismatch = f"{code.co_filename} does not hold the code of {code.co_qualname} that runs; was it edited?"
     return Text(encode_untexted(code), names_in_code(code), mismatch)
+
+
+def has_text(function: FunctionType) -> bool:
+    """Return whether a function's code was written by somebody, in contrast to made by a program."""
+    source = find_source(function.__code__.co_filename, function.__globals__)
+    return source is not None and source.find(function) is not None
 
 
 def _is_transformed(function: FunctionType) -> bool:
@@ -99,10 +103,17 @@ def _is_transformed(function: FunctionType) -> bool:
 
 
 class Source:
-    """The text of one file or notebook cell; it is parsed when that is needed."""
+    """The text of one file or notebook cell; it is parsed when that is needed.
 
-    def __init__(self, text: str) -> None:
+    Attributes
+    ----------
+    is_file : bool
+        Whether it could be edited: a cell keeps its text, so what is not in it comes from elsewhere.
+    """
+
+    def __init__(self, text: str, *, is_file: bool) -> None:
         self._text = text
+        self.is_file = is_file
 
     def find(self, function: FunctionType) -> FunctionNode | None:
         """Return the syntax tree of a function, if its text stands here."""
@@ -214,12 +225,12 @@ def _read_file(path: str, _stamp: tuple[int, int, int]) -> Source:
     with open(path, "rb") as file:
         content = file.read()
     try:
-        return Source(importlib.util.decode_source(content))
+        return Source(importlib.util.decode_source(content), is_file=True)
     except (SyntaxError, UnicodeDecodeError):
         # Not Python, or not any more: then no text fits.
-        return Source("")
+        return Source("", is_file=True)
 
 
 @functools.lru_cache(maxsize=16)
 def _read_cell(lines: str) -> Source:
-    return Source(lines)
+    return Source(lines, is_file=False)
