@@ -7,7 +7,8 @@ A hasher says what of an argument goes into the key of a pure call::
         ...
 
 Any callable is a hasher: what it returns is hashed in the argument's place,
-and the argument itself is passed on. Hashers run through lists, tuples and
+and the argument itself is passed on, so that it should not be changed before
+the call is evaluated. Hashers run through lists, tuples and
 dicts, and leave None as it is; wrap a callable in `whole` to have it take a
 container as one.
 """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -18,12 +17,11 @@ from lazycache.nodes import NO_KWARGS
 from lazycache.protection import protect
 from lazycache.purity import pickling
 from lazycache.purity.binding import Binder, make_binder, signature_of
+from lazycache.purity.bound import BoundPure
 from lazycache.purity.identity import FrozenIdentity, Identity
 from lazycache_storage.record import FileState
 
 Kind = Literal["function", "static", "class"]
-
-_BOUND_TOO = frozenset({"raw", "is_cached", "explain", "forget"})
 
 
 class Options(NamedTuple):
@@ -107,7 +105,8 @@ class PureFunction:
         self._options = options
         self._kind = kind
         self._owner: type | None = None
-        self._variants: WeakKeyDictionary[type, PureFunction] = WeakKeyDictionary()
+        self._variants: dict[type, PureFunction] = {}
+        self.variant_of: tuple[PureFunction, type] | None = None
         self._rules = tuple([(binder.parameters.index(name), name, hasher) for name, hasher in options.hashers])
         self._passed_on = frozenset([i for i, _, hasher in self._rules if not getattr(hasher, "protects", False)])
         self._ignored = frozenset([i for i, _, hasher in self._rules if hasher is ignore])
@@ -122,10 +121,11 @@ class PureFunction:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return the node of a call; inside a pure body, and with plain arguments, its value."""
         if self._owner is not None and args:
-            return self.for_first(args[0])._call(args, kwargs)
-        return self._call(args, kwargs)
+            return self.for_first(args[0]).call_unbound(args, kwargs)
+        return self.call_unbound(args, kwargs)
 
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call_unbound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the node or the value of a call, whose first argument has been looked at."""
         bound = self._bind(*args, **kwargs)
         node = self._build(bound)
         frame = current.frame()
@@ -256,7 +256,7 @@ class PureFunction:
                 value = protect(value)
             safe.append(value)
         try:
-            result = self._binder.run(self._function, tuple(safe))
+            result = self._binder.run(_with_protected(self._function), tuple(safe))
         except ValueError as error:
             if "read-only" in str(error):
                 error.add_note(
@@ -295,6 +295,7 @@ class PureFunction:
         if variant is None:
             identity = self._identity.with_class(cls)
             variant = PureFunction(self._function, identity, self._binder, self._options, self._kind)
+            variant.variant_of = (self, cls)
             variant = self._variants.setdefault(cls, variant)
         return variant
 
@@ -326,31 +327,11 @@ class PureFunction:
         return self
 
 
-class BoundPure:
-    """A pure function with its first argument: a method of an instance, or of a class."""
-
-    __slots__ = ("__func__", "__self__")
-
-    def __init__(self, function: PureFunction, instance: Any) -> None:
-        self.__func__ = function
-        self.__self__ = instance
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Call the function; see `PureFunction`."""
-        return self.__func__.for_first(self.__self__)._call((self.__self__, *args), kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        attribute = getattr(self.__func__.for_first(self.__self__), name)
-        return functools.partial(attribute, self.__self__) if name in _BOUND_TOO else attribute
-
-    def __repr__(self) -> str:
-        return f"<bound {self.__func__!r} of a {type(self.__self__).__name__}>"
-
-    def __lazycache_digest__(self) -> tuple[bytes, Any]:
-        return self.__func__.for_first(self.__self__).token, self.__self__
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return BoundPure, (self.__func__, self.__self__)
+def _with_protected(function: Callable[..., Any]) -> Callable[..., Any]:
+    if not isinstance(function, functools.partial):
+        return function
+    keywords = {name: protect(value) for name, value in function.keywords.items()}
+    return functools.partial(function.func, *map(protect, function.args), **keywords)
 
 
 def _holds_nodes(bound: tuple[Any, ...]) -> bool:
@@ -359,7 +340,8 @@ def _holds_nodes(bound: tuple[Any, ...]) -> bool:
 
 def _naming(error: OSError, argument: str, function: str) -> OSError:
     where = f"argument {argument!r} of {function}"
-    if error.errno is None:
+    if error.errno is None or type(error).__module__ != "builtins":
+        # A class of somebody else's may be built from other arguments.
         error.add_note(f"for {where}")
         return error
     return type(error)(error.errno, f"{error.strerror}, for {where}", error.filename)

@@ -14,7 +14,8 @@ from lazycache.errors import PurityError, UnhashableError
 from lazycache.files import Hasher, ignore
 from lazycache.nests import find_nodes
 from lazycache.nodes import Node
-from lazycache.purity.callee import BoundPure, Options, PureFunction
+from lazycache.purity.bound import BoundPure
+from lazycache.purity.callee import Options, PureFunction
 from lazycache.purity.naming import name_of
 
 _CODES = ("deep", "self", "none")
@@ -118,12 +119,13 @@ def check_rules(shown: str, signature: inspect.Signature, wanted: Wanted) -> tup
 def check_ignored_globals(shown: str, subject: Any, names: tuple[str, ...], parameters: str) -> None:
     """Refuse names in `ignore` that are neither parameters nor anything that the code refers to."""
     code: CodeType | None = getattr(subject, "__code__", None)
-    known = _names_in(code) if code is not None else set()
+    known = _names_in(code) | set(subject.__globals__) if code is not None else set()
     for name in names:
         if not isinstance(name, str) or ("." not in name and name not in known):
             refuse(
                 shown,
-                f"ignore names {name!r}, which is no parameter (there are: {parameters}) and no global it uses",
+                f"ignore names {name!r}, which is no parameter (there are: {parameters}) and no global of its "
+                "module; one of another module is written 'module.name'",
             )
 
 
@@ -154,10 +156,15 @@ def check_options(shown: str, wanted: Wanted) -> None:
         refuse(shown, f"{error}; a version is an int, a text, or a tuple of these")
 
 
-def check_bound(shown: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
-    """Return copies of the arguments that a partial holds, which the caller cannot change."""
-    values = (*args, *[part for item in sorted(keywords.items()) for part in item])
-    if find_nodes(values):
+def freeze_partial(
+    shown: str, function: functools.partial[Any], signature: inspect.Signature
+) -> tuple[functools.partial[Any], tuple[Any, ...]]:
+    """Return a partial that the caller cannot change, and what of it belongs to the identity.
+
+    Keywords that are parameters do not: they are bound, like defaults, in each call.
+    """
+    if find_nodes((*function.args, *function.keywords.values())):
         refuse(shown, "a partial that holds a lazy expression; pass the expression in the call")
-    copies, _ = digests.snapshot(values, path="the arguments of the partial")
-    return tuple(copies)
+    extra = {name: value for name, value in sorted(function.keywords.items()) if name not in signature.parameters}
+    (args, extra), _ = digests.snapshot((function.args, extra), path="the arguments of the partial")
+    return functools.partial(function.func, *args, **{**function.keywords, **extra}), (args, extra)

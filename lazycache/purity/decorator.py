@@ -9,15 +9,16 @@ from typing import Any, overload
 
 from lazycache.files import Hasher
 from lazycache.purity.binding import make_binder, signature_of
-from lazycache.purity.callee import BoundPure, Kind, Options, PureFunction
+from lazycache.purity.bound import BoundPure
+from lazycache.purity.callee import Kind, Options, PureFunction
 from lazycache.purity.checks import (
     Wanted,
-    check_bound,
     check_callable,
     check_ignored_globals,
     check_kind,
     check_options,
     check_rules,
+    freeze_partial,
     is_instance,
     refuse,
 )
@@ -150,10 +151,8 @@ def make_pure(function: Any, wanted: Wanted) -> Any:
 
 def _make(function: Any, wanted: Wanted, kind: Kind = "function") -> PureFunction:
     check_kind(function)
-    bound: tuple[Any, ...] = ()
-    subject = function
-    if isinstance(function, functools.partial):
-        subject, bound = function.func, function.args
+    subject = function.func if isinstance(function, functools.partial) else function
+    if subject is not function:
         check_callable(subject)
         if is_instance(subject) or isinstance(subject, MethodType):
             refuse(function, "a partial of a method or of a callable object; make the method pure, then bind arguments")
@@ -161,10 +160,9 @@ def _make(function: Any, wanted: Wanted, kind: Kind = "function") -> PureFunctio
     shown = wanted.name or name_of(subject).shown
     rules = check_rules(shown, signature, wanted)
     check_options(shown, wanted)
+    bound: tuple[Any, ...] = ()
     if isinstance(function, functools.partial):
-        extra = {name: value for name, value in function.keywords.items() if name not in signature.parameters}
-        bound = check_bound(shown, bound, extra)
-        function = functools.partial(subject, *bound[: len(function.args)], **function.keywords)
+        function, bound = freeze_partial(shown, function, signature)
     left_out = tuple([name for name in wanted.ignore if name not in signature.parameters])
     check_ignored_globals(shown, subject, left_out, ", ".join(signature.parameters))
     identity = Identity(
@@ -176,6 +174,5 @@ def _make(function: Any, wanted: Wanted, kind: Kind = "function") -> PureFunctio
         code=wanted.code,
         bound=bound,
     )
-    qualname = getattr(subject, "__qualname__", None) or identity.name
-    binder = make_binder(signature, qualname)
+    binder = make_binder(signature, getattr(subject, "__qualname__", None) or identity.name)
     return PureFunction(function, identity, binder, wanted.options._replace(hashers=rules), kind)

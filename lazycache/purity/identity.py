@@ -158,9 +158,12 @@ class FrozenIdentity(NamedTuple):
         """Return the digest of the function's own code."""
         return self.code
 
-    def with_class(self, cls: type) -> FrozenIdentity:  # noqa: ARG002
-        """Return the identity itself, which was frozen for the class in question."""
-        return self
+    def with_class(self, cls: type) -> FrozenIdentity:
+        """Return the identity of the same method for instances of another class, whose code counts too."""
+        from lazycache.fingerprint import class_token
+
+        token, mismatch = self._known()
+        return self._replace(taken=(digests.token((token, class_token(cls))), mismatch))
 
     def frozen(self) -> FrozenIdentity:
         """Return the identity itself."""

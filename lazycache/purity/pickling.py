@@ -21,10 +21,10 @@ _MAIN = ("__main__", "__mp_main__")
 
 def reduce(function: PureFunction) -> tuple[Any, ...]:
     """Return what ``__reduce__`` of a pure function returns."""
-    module, qualname = function.__module__, function.__qualname__
-    # In a worker, __main__ may be another script.
-    if module not in _MAIN and _find(module, qualname) is function:
-        return find, (module, qualname)
+    if _is_found(function):
+        return find, (function.__module__, function.__qualname__)
+    if function.variant_of is not None and _is_found(function.variant_of[0]):
+        return find_variant, function.variant_of
     around = _around.get()
     for depth, outer in enumerate(around):
         if outer is function:
@@ -45,6 +45,16 @@ def _by_value(function: Callable[..., Any]) -> bytes:
         from joblib.externals.cloudpickle import dumps  # type: ignore[import-untyped,import-not-found,no-redef,unused-ignore]
     code: bytes = dumps(function)
     return code
+
+
+def _is_found(function: PureFunction) -> bool:
+    # In a worker, __main__ may be another script.
+    return function.__module__ not in _MAIN and _find(function.__module__, function.__qualname__) is function
+
+
+def find_variant(function: PureFunction, cls: type) -> PureFunction:
+    """Return a method as it is for instances of a subclass."""
+    return function.for_first(cls)
 
 
 def find(module: str, qualname: str) -> Any:

@@ -93,6 +93,25 @@ def test_a_missing_file_names_function_and_argument(tmp_path: Path) -> None:
     assert any("argument 'filename' of" in note for note in other.value.__notes__)
 
 
+def test_an_error_class_of_the_users_own_passes_unchanged() -> None:
+    class ServerError(OSError):
+        def __init__(self, *, code: int) -> None:
+            super().__init__(5, "server")
+            self.code = code
+
+    def ask(url: str) -> str:
+        raise ServerError(code=503)
+
+    @pure(version=1, hashers={"url": ask})
+    def body(url: str) -> str:
+        return url
+
+    with pytest.raises(ServerError) as caught:
+        body("x")
+    assert caught.value.code == 503
+    assert any("argument 'url'" in note for note in caught.value.__notes__)
+
+
 @pytest.mark.parametrize("options", [{"ignore": ("verbose",)}, {"ignore": "verbose"}, {"hashers": {"verbose": ignore}}])
 def test_an_ignored_argument_does_not_count_and_arrives_as_it_is(options: dict[str, Any]) -> None:
     seen: list[Any] = []

@@ -185,6 +185,18 @@ def test_two_functions_that_claim_one_name_are_told_apart(tmp_path: Path, cache:
     assert cache(moved.g(5)) == 6
 
 
+def test_a_global_of_a_helper_can_be_left_out(tmp_path: Path) -> None:
+    template = """
+        from lazycache import pure
+        SEEN = {seen}
+        def helper(x): return x + len(SEEN)
+        @pure(ignore=('SEEN',))
+        def g(x): return helper(x)
+    """
+    path = tmp_path / "analysis.py"
+    assert key(load(path, template.format(seen=[])).g(1)) == key(load(path, template.format(seen=[1])).g(1))
+
+
 # -- functions without a name of their own ----------------------------------------------------
 
 
@@ -312,15 +324,19 @@ def test_partials_carry_what_they_bind(version: Any) -> None:
 
 
 def test_a_partial_cannot_be_changed_afterwards() -> None:
-    def f(a: Any, b: Any) -> Any:
-        return [*a, b]
+    def f(a: Any, b: Any, **more: Any) -> Any:
+        for part in (a, more["c"]):
+            part.append(b)
+        return a, more["c"]
 
-    bound = [1]
-    g = pure(version=1)(functools.partial(f, bound))
+    bound, extra = [1], [3]
+    g = pure(version=1)(functools.partial(f, bound, c=extra))
     before = key(g(2))
     bound.append(5)
+    extra.append(5)
     assert key(g(2)) == before
-    assert compute(g(2)) == [1, 2]
+    assert [compute(g(2)), compute(g(2))] == [([1, 2], [3, 2])] * 2
+    assert (bound, extra) == ([1, 5], [3, 5])
 
 
 def test_lambdas_carry_their_code() -> None:

@@ -41,10 +41,22 @@ class Holder:
     def method(self, x: Any) -> Any:
         return x + self.offset
 
+    @pure
+    def by_code(self, x: Any) -> Any:
+        return self.helper(x)
+
+    def helper(self, x: Any) -> Any:
+        return x + 10
+
     @pure(version=1)
     @classmethod
     def of_class(cls, x: Any) -> Any:
         return cls.__name__, x
+
+
+class SubHolder(Holder):
+    def helper(self, x: Any) -> Any:
+        return x + 20
 
 
 def make_nested(offset: int) -> Any:
@@ -104,6 +116,7 @@ def test_nodes_have_the_same_key_and_value_in_another_process(tmp_path: Path) ->
         by_code(3),
         Holder(1).method(5),
         Holder.of_class(5),
+        SubHolder(1).by_code(5),
         make_nested(7)(1, quiet=False),
         make_recursive()(5),
         make_mutual()(10),
