@@ -149,9 +149,8 @@ def _time(form: Form, load: Load) -> Any:
 
 
 def _timezone(form: Form, load: Load) -> Any:
-    _, days, seconds, microseconds, name = form
-    offset = datetime.timedelta(days, seconds, microseconds)
-    return datetime.timezone(offset) if name is None else datetime.timezone(offset, name)
+    _, days, seconds, microseconds, *name = form
+    return datetime.timezone(datetime.timedelta(days, seconds, microseconds), *(_value(part, load) for part in name))
 
 
 def _uuid(form: Form, load: Load) -> Any:

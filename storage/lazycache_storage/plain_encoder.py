@@ -8,7 +8,7 @@ import fractions
 import types
 import uuid
 import zoneinfo
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, Protocol
 
 import msgspec
@@ -27,6 +27,7 @@ MAX_REPEATED = 1000
 """How many members of tuples that occur again are written again."""
 
 _STR = frozenset({str})
+_SIZED = frozenset({str, bytes})
 _NUMPY_SCALARS = (frozenset(np.sctypeDict.values()) - {np.object_, np.str_, np.bytes_}) | {np.record}
 
 _pack = msgspec.msgpack.Encoder().encode
@@ -137,8 +138,15 @@ class PlainEncoder:
         self._depth -= 1
         return forms
 
-    def _is_native(self, values: Iterable[Any]) -> bool:
-        return not self._careful and NATIVE.issuperset(map(type, values))
+    def _is_native(self, values: Collection[Any]) -> bool:
+        if self._careful:
+            return False
+        kinds = set(map(type, values))
+        if not kinds <= NATIVE or kinds.isdisjoint(_SIZED):
+            return kinds <= NATIVE
+        sized = values if kinds <= _SIZED else [value for value in values if type(value) in _SIZED]
+        # A string of one megabyte has at least a quarter of that many characters.
+        return max(map(len, sized)) < LARGE_BYTES // 4
 
     def _must_be_new(self, value: Any) -> None:
         if id(value) in self._seen:
@@ -162,7 +170,7 @@ class PlainEncoder:
 
     def _dict(self, value: dict[Any, Any]) -> Form:
         self._must_be_new(value)
-        if _STR.issuperset(map(type, value)) and self._is_native(value.values()):
+        if _STR.issuperset(map(type, value)) and self._is_native(value) and self._is_native(value.values()):
             return [Tag.NATIVE_DICT, value]
         return [Tag.DICT, *self._members(part for item in value.items() for part in item)]
 
@@ -242,9 +250,10 @@ def _clock(value: datetime.datetime | datetime.time) -> tuple[int, int, int, int
 
 
 def _timezone(encoder: PlainEncoder, value: datetime.timezone) -> Form:
-    offset = value.utcoffset(None)
-    has_name = value != datetime.timezone(offset) or str(value) != str(datetime.timezone(offset))
-    return [Tag.TIMEZONE, offset.days, offset.seconds, offset.microseconds, str(value) if has_name else None]
+    # What pickle uses; utcoffset and tzname do not tell a zone without a name from one that has the usual name.
+    arguments: Any = value.__getinitargs__()  # type: ignore[attr-defined]
+    offset, *name = arguments
+    return [Tag.TIMEZONE, offset.days, offset.seconds, offset.microseconds, *map(encoder.form, name)]
 
 
 def _zoneinfo(encoder: PlainEncoder, value: zoneinfo.ZoneInfo) -> Form:

@@ -63,7 +63,7 @@ def facts(value: Any) -> Any:
         return kind, facts(value.dtype), value.tobytes()
     if isinstance(value, np.dtype):
         return kind, value, value.char, value.isalignedstruct, repr(value)
-    return kind, repr(value), value
+    return kind, hex(value) if kind is int else repr(value)
 
 
 def _order(array: Any) -> str:
