@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lazycache.nests import NATIVES, find_nodes, substitute, transform
+from lazycache.nests import NATIVES, find_nodes, is_nest, substitute, transform
 from lazycache.nodes import Node, inner_first
 
 Step = tuple[type[Node], tuple[Any, ...], tuple[int, ...], tuple[int, ...]]
@@ -39,16 +39,19 @@ def _step(node: Node, places: dict[int, int]) -> Step:
     if not node._deps:
         return type(node), state, (), ()
     flat = list(state)
-    links: list[int] = []
-    nests: list[int] = []
+    links: tuple[int, ...] = ()
+    nests: tuple[int, ...] = ()
     for position, member in enumerate(state):
-        if isinstance(member, Node):
+        if type(member) in NATIVES:
+            continue
+        place = places.get(id(member))
+        if place is not None:
             flat[position] = None
-            links += (position, places[id(member)])
-        elif type(member) not in NATIVES and find_nodes(member):
-            flat[position] = substitute(member, {id(inner): Place(places[id(inner)]) for inner in find_nodes(member)})
-            nests.append(position)
-    return type(node), tuple(flat), tuple(links), tuple(nests)
+            links += (position, place)
+        elif is_nest(member) and (inner := find_nodes(member)):
+            flat[position] = substitute(member, {id(node): Place(places[id(node)]) for node in inner})
+            nests += (position,)
+    return type(node), tuple(flat), links, nests
 
 
 def restore(program: tuple[Step, ...]) -> Node:

@@ -7,11 +7,12 @@ next to the result are shown, and ``…`` stands for earlier ones.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from lazycache.errors import LazyCacheError
 from lazycache.keys import known_key
-from lazycache.nests import NATIVES, is_nest
+from lazycache.nests import is_nest, members, postorder
 from lazycache.nodes import Node, register_text
 from lazycache.operators import ATOM, COMPARISON, POWER, PRIMARY, UNARY
 from lazycache.valuetext import clip, constant_text, inline_text, value_text
@@ -25,6 +26,7 @@ _MOST_MEMBERS = 10
 _DEEPEST = 5
 _LINE = 72
 _MOST_UNKEYED = 10_000
+_MARK = re.compile("\0([0-9]+)\0")
 
 Text = tuple[str, int]
 
@@ -67,13 +69,9 @@ def program(node: Node) -> str:
     with
     v1: ? ndarray(shape=(3,), dtype=float64)
     """
-    printer = _Printer(node, _MOST_STEPS, one_line=False)
-    last = printer.text()
-    lines = [*printer.lines, last]
-    if printer.inputs:
-        lines.append("with")
-        lines.extend(printer.input_lines())
-    return "\n".join(lines)
+    if node._function is None:
+        return _value_of(node)
+    return _Printer(node, _MOST_STEPS, one_line=False).program()
 
 
 def summary(node: Node, limit: int = 200) -> str:
@@ -94,7 +92,7 @@ def summary(node: Node, limit: int = 200) -> str:
     'ndarray(shape=(3,), dtype=float64).sum() + 1'
     """
     if node._function is None:
-        return clip(_input_text(node), limit)
+        return clip(_value_of(node), limit)
     return clip(_Printer(node, 12, one_line=True, width=limit).text(), limit)
 
 
@@ -108,6 +106,10 @@ def _leaf_repr(leaf: Node) -> str:
 
 def _leaf_digest(leaf: Node) -> str:
     return "?" if leaf._token is None else digest_of_token(leaf._token).short
+
+
+def _value_of(leaf: Node) -> str:
+    return _input_text(leaf) if hasattr(leaf, "_text") else inline_text(leaf._value) or _input_text(leaf)
 
 
 def _input_text(leaf: Node) -> str:
@@ -132,11 +134,12 @@ class _Printer:
 
     def __init__(self, root: Node, most: int, one_line: bool, width: int = _LINE) -> None:
         self.lines: list[str] = []
-        self.inputs: list[Node] = []
         self._root = root
         self._one_line = one_line
         self._width = width
-        self._names: dict[Any, str] = {}
+        # Inputs are numbered when the whole text is there, in the order in which they are read.
+        self._marks: dict[Any, str] = {}
+        self._marked: list[Node] = []
         self._texts: dict[int, Text] = {}
         self._uses: dict[int, int] = {}
         self._shown = self._nearest(most)
@@ -146,15 +149,23 @@ class _Printer:
         shown = {id(self._root): self._root}
         queue = [self._root]
         for node in queue:
+            self._count(node)
             for dep in node._deps:
-                self._uses[id(dep)] = self._uses.get(id(dep), 0) + _occurrences(node, dep)
                 if dep._function is not None and id(dep) not in shown and len(shown) < most:
                     shown[id(dep)] = dep
                     queue.append(dep)
         return shown
 
+    def _count(self, node: Node) -> None:
+        """Count how often each dependency is written among the arguments."""
+        for arg in (*node._args, *node._kwargs.values()):
+            for nest in postorder(arg) if is_nest(arg) else ((arg,),):
+                for member in members(nest):
+                    if isinstance(member, Node):
+                        self._uses[id(member)] = self._uses.get(id(member), 0) + 1
+
     def text(self) -> str:
-        """Return the text of the root; what it refers to is in `lines` and `inputs`."""
+        """Return the text of the root; the steps before it are in `lines`."""
         stack = [self._root]
         while stack:
             node = stack[-1]
@@ -244,7 +255,7 @@ class _Printer:
             if value._function is not None:
                 return self._texts.get(id(value), ("…", ATOM))
             return self._leaf(value)
-        if is_nest(value) and type(value) not in NATIVES:
+        if is_nest(value):
             return self._nest(value, depth), ATOM
         text = constant_text(value) or value_text(value)
         return text, UNARY if text.startswith("-") else ATOM
@@ -256,11 +267,11 @@ class _Printer:
         if self._one_line:
             return _input_text(leaf), ATOM
         identity = (leaf._token, getattr(leaf, "_text", None)) if hasattr(leaf, "_text") else id(leaf._value)
-        name = self._names.get(identity)
-        if name is None:
-            name = self._names[identity] = f"v{len(self._names) + 1}"
-            self.inputs.append(leaf)
-        return name, ATOM
+        mark = self._marks.get(identity)
+        if mark is None:
+            mark = self._marks[identity] = f"\0{len(self._marked)}\0"
+            self._marked.append(leaf)
+        return mark, ATOM
 
     def _nest(self, nest: Any, depth: int) -> str:
         if depth == _DEEPEST:
@@ -292,18 +303,20 @@ class _Printer:
             return f"({inside},)" if len(texts) == 1 else f"({inside})"
         return f"{kind.__name__}({inside})"
 
-    def input_lines(self) -> list[str]:
-        """Return a line for each input that is not written where it is used."""
-        lines = [f"v{number}: {_leaf_digest(leaf)} {_input_text(leaf)}" for number, leaf in enumerate(self.inputs, 1)]
-        if len(lines) > _MOST_INPUTS:
-            lines[_MOST_INPUTS:] = [f"… and {len(lines) - _MOST_INPUTS} more"]
-        return lines
+    def program(self) -> str:
+        """Return the lines of the program, and a line for each input that they name."""
+        root = self.text()
+        names: dict[str, str] = {}
 
+        def name(mark: re.Match[str]) -> str:
+            return names.setdefault(mark[1], f"v{len(names) + 1}")
 
-def _occurrences(node: Node, dep: Node) -> int:
-    """Count how often a dependency is written among the arguments; in nests it counts as once."""
-    direct = sum(arg is dep for arg in node._args)
-    return max(1, direct)
+        lines = [_MARK.sub(name, line) for line in (*self.lines, root)]
+        inputs = [(text, self._marked[int(mark)]) for mark, text in names.items()]
+        texts = [f"{text}: {_leaf_digest(leaf)} {_input_text(leaf)}" for text, leaf in inputs[:_MOST_INPUTS]]
+        if len(inputs) > len(texts):
+            texts.append(f"… and {len(inputs) - len(texts)} more")
+        return "\n".join([*lines, "with", *texts] if texts else lines)
 
 
 register_text(repr_node)
