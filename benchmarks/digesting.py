@@ -68,8 +68,18 @@ def rows() -> list[Row]:
     rate = {name: f"{value / 1e9:.2f} GB/s" for name, value in large.items()}
     what = "digest of a 1 GB float64 array"
     result = [
-        Row(what, f"{rate['ours']}; hashlib.sha256 {rate['sha256']}", 1.8 * large["sha256"] / large["ours"], "1.8 x hashlib.sha256"),
-        Row(what, f"{rate['ours']}; joblib.hash {rate['joblib']}", 4 * large["joblib"] / large["ours"], "4 x joblib.hash"),
+        Row(
+            what,
+            f"{rate['ours']}; hashlib.sha256 {rate['sha256']}",
+            1.8 * large["sha256"] / large["ours"],
+            "1.8 x hashlib.sha256",
+        ),
+        Row(
+            what,
+            f"{rate['ours']}; joblib.hash {rate['joblib']}",
+            4 * large["joblib"] / large["ours"],
+            "4 x joblib.hash",
+        ),
         Row("the same, transposed", rate["transposed"], 1.8 * large["sha256"] / large["transposed"], "the same"),
         Row("the same, strided", rate["strided"], 0.9 * large["sha256"] / large["strided"], "half of it"),
     ]
@@ -77,11 +87,22 @@ def rows() -> list[Row]:
         ours = small[f"ours {name}"]
         for peer, title in (("joblib", "joblib.hash"), ("dask", "dask.tokenize")):
             theirs = small[f"{peer} {name}"]
-            result.append(Row(f"digest of {name}", f"{duration(ours)}; {title} {duration(theirs)}", 3 * ours / theirs, f"1/3 of {title}"))
+            result.append(
+                Row(
+                    f"digest of {name}",
+                    f"{duration(ours)}; {title} {duration(theirs)}",
+                    3 * ours / theirs,
+                    f"1/3 of {title}",
+                )
+            )
     what = "100 MB array argument, small result, second call"
     result.append(
-        Row(f"{what}, not owned", f"{duration(argument['not owned'])}; sha256 {duration(argument['sha256'])}",
-            argument["not owned"] / (0.8 * argument["sha256"]), "0.8 x hashlib.sha256 of it")
+        Row(
+            f"{what}, not owned",
+            f"{duration(argument['not owned'])}; sha256 {duration(argument['sha256'])}",
+            argument["not owned"] / (0.8 * argument["sha256"]),
+            "0.8 x hashlib.sha256 of it",
+        )
     )
     result.append(Row(f"{what}, owned", duration(argument["owned"]), argument["owned"] / 30e-6, "30 us"))
     return result

@@ -45,8 +45,12 @@ def rows() -> list[Row]:
         beside = ", ".join(f"{kind} {ran} runs" for kind, (ran, _, _) in peers.items())
         ran, failed, wall = ours
         result.append(
-            Row(f"{processes} processes calling one 0.5 s function at once",
-                f"{ran} run, {failed} failed, {duration(wall)}; {beside}", float(ran + failed), "runs once, nobody fails")
+            Row(
+                f"{processes} processes calling one 0.5 s function at once",
+                f"{ran} run, {failed} failed, {duration(wall)}; {beside}",
+                float(ran + failed),
+                "runs once, nobody fails",
+            )
         )
     return result
 
@@ -59,7 +63,9 @@ def herd(kind: str, processes: int) -> tuple[int, int, float]:
         with open(script, "w") as file:
             file.write(CALLER)
         environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'storage'}"}
-        callers = [subprocess.Popen([sys.executable, script, kind, folder, gate], env=environment) for _ in range(processes)]
+        callers = [
+            subprocess.Popen([sys.executable, script, kind, folder, gate], env=environment) for _ in range(processes)
+        ]
         while sum(name.startswith("ready") for name in os.listdir(folder)) < processes:
             time.sleep(0.01)
         start = time.perf_counter()

@@ -15,14 +15,19 @@ ours = lazycache.Cache(folder + "/ours")
 theirs = diskcache.Cache(folder + "/diskcache", eviction_policy="none")
 """
 
-FILL_SMALL = SMALL + """
+FILL_SMALL = (
+    SMALL
+    + """
 for i in range(N):
     ours(double(i))
     theirs.set(i, 2 * i)
 ours.close()
 """
+)
 
-HIT_SMALL = SMALL + """
+HIT_SMALL = (
+    SMALL
+    + """
 def loop(hit):
     taken = []
     for i in range(N):
@@ -31,16 +36,17 @@ def loop(hit):
         taken.append(time.perf_counter() - start)
     return statistics.median(taken)
 ours(double(0))
-tiers = dict(ours.tiers())
+tiers = ours.stats()
 out["disk"] = loop(lambda i: ours(double(i)))
-assert ours.tiers()["disk"] - tiers["disk"] >= N - 2, ours.tiers()
-tiers = dict(ours.tiers())
+assert ours.stats()["disk"] - tiers["disk"] >= N - 2, ours.stats()
+tiers = ours.stats()
 out["memory"] = loop(lambda i: ours(double(i)))
-assert ours.tiers()["memory"] - tiers["memory"] == N, ours.tiers()
+assert ours.stats()["memory"] - tiers["memory"] == N, ours.stats()
 theirs.get(0)
 out["diskcache"] = loop(theirs.get)
 assert ours.stats()["runs"] == 0
 """
+)
 
 JOBLIB_FILES = """
 import joblib
@@ -77,7 +83,7 @@ else:
         cache(parse(name))
         taken.append(time.perf_counter() - start)
     out["files"] = statistics.median(taken)
-    assert cache.tiers()["disk"] >= N and cache.stats()["runs"] == 0, (cache.tiers(), cache.stats())
+    assert cache.stats()["disk"] >= N and cache.stats()["runs"] == 0, cache.stats()
 """
 
 ARRAYS = """
@@ -146,12 +152,24 @@ def rows() -> list[Row]:
         get = small["diskcache"]
         beside = f"bare diskcache get {duration(get)}"
         result = [
-            Row("hit of a small result, memory answering", f"{duration(small['memory'])}; {beside}",
-                small["memory"] / max(15e-6, 1.5 * get), "15 us or 1.5 x a bare diskcache get"),
-            Row("hit of a small result, disk answering", f"{duration(small['disk'])}; {beside}",
-                small["disk"] / (4 * get), "4 x a bare diskcache get"),
-            Row("the same", f"{duration(small['disk'])}; joblib {duration(joblib)}",
-                small["disk"] / (joblib / 4), "1/4 of joblib.Memory"),
+            Row(
+                "hit of a small result, memory answering",
+                f"{duration(small['memory'])}; {beside}",
+                small["memory"] / max(15e-6, 1.5 * get),
+                "15 us or 1.5 x a bare diskcache get",
+            ),
+            Row(
+                "hit of a small result, disk answering",
+                f"{duration(small['disk'])}; {beside}",
+                small["disk"] / (4 * get),
+                "4 x a bare diskcache get",
+            ),
+            Row(
+                "the same",
+                f"{duration(small['disk'])}; joblib {duration(joblib)}",
+                small["disk"] / (joblib / 4),
+                "1/4 of joblib.Memory",
+            ),
             Row("hit of parse(filename), hash_by_file_date, disk answering", duration(files), files / 80e-6, "80 us"),
         ]
         for megabytes in (2, 100, 1024):
@@ -160,5 +178,7 @@ def rows() -> list[Row]:
             what = f"hit of a {megabytes} MB array, disk answering"
             beside = f"{duration(taken['ours'])}; joblib mmap {duration(taken['joblib'])}"
             result.append(Row(what, beside, taken["ours"] / 60e-6, "60 us"))
-            result.append(Row(what, beside, taken["ours"] / (taken["joblib"] / 5), "1/5 of joblib.Memory(mmap_mode='r')"))
+            result.append(
+                Row(what, beside, taken["ours"] / (taken["joblib"] / 5), "1/5 of joblib.Memory(mmap_mode='r')")
+            )
     return result

@@ -79,7 +79,9 @@ def rows() -> list[Row]:
         joblib = measure(JOBLIB, 7, folder=folder)["first"]
     what = "fresh process: open a store of 1,000 entries and first hit"
     result.append(Row(what, f"{duration(ours)}; joblib {duration(joblib)}", ours / joblib, "joblib.Memory"))
-    result.append(Row(what, f"{duration(ours)}; diskcache {duration(diskcache)}", ours / (1.5 * diskcache), "1.5 x diskcache"))
+    result.append(
+        Row(what, f"{duration(ours)}; diskcache {duration(diskcache)}", ours / (1.5 * diskcache), "1.5 x diskcache")
+    )
     return result
 
 

@@ -91,17 +91,27 @@ def rows() -> list[Row]:
         for megabytes, rounds in ((100, 5), (1024, 3)):
             taken = measure(STORE, 3, folder=folder, megabytes=megabytes, rounds=rounds)
             result.append(
-                Row(f"storing a {megabytes} MB array, digest and write", f"{duration(taken['ours'])}; np.save + sha256 {duration(taken['theirs'])}",
-                    taken["ours"] / (1.1 * taken["theirs"]), "1.1 x (numpy.save + sha256 by two threads)")
+                Row(
+                    f"storing a {megabytes} MB array, digest and write",
+                    f"{duration(taken['ours'])}; np.save + sha256 {duration(taken['theirs'])}",
+                    taken["ours"] / (1.1 * taken["theirs"]),
+                    "1.1 x (numpy.save + sha256 by two threads)",
+                )
             )
         miss = measure(MISS, 5, folder=folder)
         result.append(
-            Row("miss of a trivial pure function", f"{duration(miss['ours'])}; joblib {duration(miss['joblib'])}",
-                miss["ours"] / miss["joblib"], "joblib.Memory's, which takes no lock")
+            Row(
+                "miss of a trivial pure function",
+                f"{duration(miss['ours'])}; joblib {duration(miss['joblib'])}",
+                miss["ours"] / miss["joblib"],
+                "joblib.Memory's, which takes no lock",
+            )
         )
         store = folder + "/memory"
         for hit in (False, True):
             above = measure(MEMORY, 1 if not hit else 3, folder=store, hit=hit)["above"]
             name = "hitting" if hit else "storing"
-            result.append(Row(f"memory while {name} 1 GB, above the array", f"{above / 2**20:.1f} MB", above / 2**26, "64 MB"))
+            result.append(
+                Row(f"memory while {name} 1 GB, above the array", f"{above / 2**20:.1f} MB", above / 2**26, "64 MB")
+            )
     return result

@@ -48,8 +48,11 @@ def duration(seconds: float) -> str:
 def report(sections: dict[str, list[Row]]) -> str:
     """Return the report as Markdown."""
     lines = ["# Measured", "", machine(), ""]
-    lines += ["Ratios within one run are what counts; absolute figures move with the machine. "
-              "`of bound` is ours divided by the bound that the same run measured: at most 1 meets it.", ""]
+    lines += [
+        "Ratios within one run are what counts; absolute figures move with the machine. "
+        "`of bound` is ours divided by the bound that the same run measured: at most 1 meets it.",
+        "",
+    ]
     for title, rows in sections.items():
         lines += [f"## {title}", "", "| what | bound | measured | of bound | met |", "|---|---|---|---:|---|"]
         lines += [f"| {row.what} | {row.bound} | {row.measured} | {row.ratio:.2f} | {row.met} |" for row in rows]
@@ -60,7 +63,9 @@ def report(sections: dict[str, list[Row]]) -> str:
 def machine() -> str:
     """Say on what the figures were measured."""
     versions = ", ".join(f"{name} {version}" for name in PEERS if (version := _version(name)))
-    return f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, {_cores()} cores; {versions}."
+    return (
+        f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, {_cores()} cores; {versions}."
+    )
 
 
 def _version(name: str) -> str:

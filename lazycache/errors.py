@@ -69,6 +69,10 @@ class UnhashableError(LazyCacheError, TypeError):
         What to do instead.
     """
 
+    path: str
+    type_name: str
+    advice: str
+
     template = "{path} is a {type_name}, which has no stable digest: {advice}"
 
 
@@ -80,6 +84,8 @@ class NotComputedError(LazyCacheError, TypeError):
     operation : str
         What was tried, e.g. ``bool()``.
     """
+
+    operation: str
 
     template = "{operation} needs a value, and this is a lazy expression: use compute(e) or cache(e) first"
 
@@ -95,6 +101,9 @@ class MisplacedNodeError(LazyCacheError, TypeError):
         The type that holds it.
     """
 
+    path: str
+    container: str
+
     template = (
         "{path} is a {container} that holds a lazy expression; expressions are found in tuples, lists, dict values "
         "and slices: put it in one of these, or compute it first"
@@ -109,6 +118,8 @@ class UnboundVariableError(LazyCacheError, TypeError):
     variable : str
     """
 
+    variable: str
+
     template = "{variable} has no data: give it some through get_function([variable])(data)"
 
 
@@ -120,6 +131,9 @@ class PurityError(LazyCacheError, TypeError):
     function : str
     reason : str
     """
+
+    function: str
+    reason: str
 
     template = "@pure on {function}: {reason}"
 
@@ -145,6 +159,9 @@ class InputChangedError(LazyCacheError, RuntimeError):
     function : str
     """
 
+    path: str
+    function: str
+
     template = "{path}, read by {function}, changed after the expression was built: build the expression again"
 
 
@@ -157,6 +174,8 @@ class CycleError(LazyCacheError, RecursionError):
         The calls, from the first to its repetition.
     """
 
+    cycle: tuple[str, ...]
+
     template = "a pure call waits for its own result: {chain}"
 
 
@@ -167,6 +186,10 @@ class SettingError(LazyCacheError, ValueError):
     ----------
     setting, value, expected : str
     """
+
+    setting: str
+    value: str
+    expected: str
 
     template = "{setting} is {value!r}, expected {expected}"
 

@@ -13,9 +13,11 @@ from typing import Any
 from lazycache import current
 from lazycache.expressions import Node
 from lazycache.graph import find_nodes, substitute
+from lazycache.nodes import Callee
+from lazycache.protection import protect
 from lazycache.show import summary
 
-MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
+MISSING: Any = object()
 """Stands for a value that is not there; None is a value."""
 
 _CONTAINERS = (tuple, list, dict, slice)
@@ -167,10 +169,12 @@ class Evaluation:
         function = node._function
         try:
             args = gather(node._args, self._values)
-            kwargs = {name: gather_one(value, self._values) for name, value in node._kwargs.items()} if node._kwargs else {}
+            kwargs = (
+                {name: gather_one(value, self._values) for name, value in node._kwargs.items()} if node._kwargs else {}
+            )
             if function.is_pure:
                 return self.run_pure(node, args, kwargs)
-            return function.call(args, kwargs)
+            return call_operation(function, args, kwargs)
         except Exception as error:
             annotate(error, node)
             raise
@@ -203,6 +207,14 @@ def call_pure(
         return result, [] if frame is None else frame.files
     finally:
         current.leave(token)
+
+
+def call_operation(function: Callee, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Call what is not a pure function; unless it is trusted, it cannot spoil its arguments."""
+    if not function.trusted:
+        args = tuple([protect(arg) for arg in args])
+        kwargs = {name: protect(value) for name, value in kwargs.items()}
+    return function.call(args, kwargs)
 
 
 def gather(args: Iterable[Any], values: Mapping[int, Any]) -> tuple[Any, ...]:

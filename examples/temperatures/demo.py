@@ -45,6 +45,8 @@ class Demo:
             "LAZYCACHE_DIR": str(self.store),
             "LAZYCACHE_MODE": mode,
             "WITNESS": str(self.witness),
+            # Small matrices are solved faster by one thread.
+            "OPENBLAS_NUM_THREADS": "1",
         }
         started = time.perf_counter()
         command = [sys.executable, str(self.pipeline), str(self.data), str(self.folder / "plot.png")]
@@ -74,7 +76,14 @@ class Demo:
     def collect(self, limit: int) -> None:
         """Bound the store with lazycache-gc."""
         before = size_of(self.store / "objects")
-        command = [str(Path(sys.executable).with_name("lazycache-gc")), "--store", str(self.store), "--max-size", str(limit), "--yes"]
+        command = [
+            str(Path(sys.executable).with_name("lazycache-gc")),
+            "--store",
+            str(self.store),
+            "--max-size",
+            str(limit),
+            "--yes",
+        ]
         subprocess.run(command, check=True, capture_output=True)
         after = size_of(self.store / "objects")
         print(f"lazycache-gc --max-size {limit:,}: {before:,} bytes of objects before, {after:,} after", flush=True)
@@ -105,18 +114,28 @@ def main() -> None:
         os.utime(sf)
         demo.step("one input touched, its content unchanged", {"parse sf-temps": 1})
         demo.edit(sf, "47.8,2010/01/01 00:00:00", "48.9,2010/01/01 00:00:00")
-        demo.step("one reading of San Francisco changed", {"parse sf-temps": 1, "fit": 1, "bootstrap": 1, "compare": 1, "figure": 1})
-        demo.edit(demo.pipeline, '    """Convert temperatures."""\n', '    """Convert temperatures."""\n    # The freezing point is 32 F.\n')
+        demo.step(
+            "one reading of San Francisco changed",
+            {"parse sf-temps": 1, "fit": 1, "bootstrap": 1, "compare": 1, "figure": 1},
+        )
+        demo.edit(
+            demo.pipeline,
+            '    """Convert temperatures."""\n',
+            '    """Convert temperatures."""\n    # The freezing point is 32 F.\n',
+        )
         demo.step("a comment added to a helper", {})
-        demo.edit(demo.pipeline, "return samples.std(axis=0)", "return samples.std(axis=0, ddof=1)")
+        demo.edit(demo.pipeline, "np.std(samples, axis=0)", "np.std(samples, axis=0, ddof=1)")
         demo.step("a helper of bootstrap edited", {"bootstrap": 2, "compare": 1, "figure": 1})
-        demo.edit(demo.pipeline, "return samples.std(axis=0, ddof=1)", "return samples.std(axis=0)")
+        demo.edit(demo.pipeline, "np.std(samples, axis=0, ddof=1)", "np.std(samples, axis=0)")
         demo.step("the edit taken back", {})
         limit = size_of(demo.store / "objects") // 2
         demo.collect(limit)
         numbers, ran, seconds = demo.run()
         truth, _, _ = demo.run(mode="off")
-        print(f"{'after the collection':<42} {seconds:6.2f} s  ran again: {', '.join(sorted(ran)) or 'nothing'}", flush=True)
+        print(
+            f"{'after the collection':<42} {seconds:6.2f} s  ran again: {', '.join(sorted(ran)) or 'nothing'}",
+            flush=True,
+        )
         if numbers != truth:
             demo.failures.append("other numbers after the collection")
         plot = Path(os.environ.get("LAZYCACHE_DEMO_PLOT", Path(tempfile.gettempdir()) / "lazycache-temperatures.png"))

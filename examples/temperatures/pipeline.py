@@ -80,7 +80,7 @@ def fit(hourly: Array) -> Array:
 
 def spread(samples: Array) -> Array:
     """Return how far the samples scatter, column by column."""
-    return samples.std(axis=0)
+    return np.asarray(np.std(samples, axis=0))
 
 
 @pure
@@ -117,8 +117,12 @@ def figure(seattle: Array, san_francisco: Array, difference: Array) -> bytes:
     for name, hourly in (("Seattle", seattle), ("San Francisco", san_francisco)):
         left.plot(np.arange(len(hourly)), hourly.mean(axis=1), label=name, linewidth=0.9)
         right.plot(np.arange(HOURS_PER_DAY), hourly.mean(axis=0), label=name)
-    left.set(xlabel="day of the year", ylabel="mean of the day (°C)", title=f"yearly cycle: {difference[1]:.1f} errors apart")
-    right.set(xlabel="hour of the day", ylabel="mean of the hour (°C)", title=f"daily cycle: {difference[2]:.1f} errors apart")
+    left.set(
+        xlabel="day of the year", ylabel="mean of the day (°C)", title=f"yearly cycle: {difference[1]:.1f} errors apart"
+    )
+    right.set(
+        xlabel="hour of the day", ylabel="mean of the hour (°C)", title=f"daily cycle: {difference[2]:.1f} errors apart"
+    )
     left.legend()
     buffer = io.BytesIO()
     drawing.savefig(buffer, format="png", dpi=110, metadata={"Software": None})

@@ -20,6 +20,7 @@ from lazycache.evaluation import MISSING, PLAIN
 from lazycache.expressions import Node
 from lazycache.graph import find_nodes, substitute
 from lazycache.keys import key as key_of
+from lazycache_storage.digest import Digest
 
 if TYPE_CHECKING:
     from lazycache_storage.record import FileState, Record
@@ -89,7 +90,7 @@ class Cache:
         self.counters = Counters()
         self._guard = GuardedStore(found, self.mode == "ro", {"allow_pickle": allow_pickle})
         self._claims = Claims(self._guard)
-        self._refreshed: set[bytes] = set()
+        self._refreshed: set[Digest] = set()
         self._entered: list[Token[Cache | None]] = []
         _log_at_exit(self)
 
@@ -163,7 +164,7 @@ class Cache:
             inputs.join_frame(record)
         return value
 
-    def _find_valid(self, key: bytes, node: Node) -> Record | None:
+    def _find_valid(self, key: Digest, node: Node) -> Record | None:
         """Return the record under `key` if what it depends on is as it was."""
         if self.mode == "refresh" and key not in self._refreshed:
             return None
@@ -193,13 +194,13 @@ class Cache:
         self._claims.take(function)
         return True
 
-    def _replaces(self, key: bytes) -> bool:
+    def _replaces(self, key: Digest) -> bool:
         """Say whether a result that was just computed replaces what is stored."""
         if self.mode == "refresh":
             self._refreshed.add(key)
         return True
 
-    def _with_files(self, key: bytes, record: Record, files: tuple[FileState, ...]) -> Record:
+    def _with_files(self, key: Digest, record: Record, files: tuple[FileState, ...]) -> Record:
         """Write a record that was found under a call key under another key too."""
         import msgspec
 
@@ -210,7 +211,7 @@ class Cache:
             self._refreshed.add(key)
         return record
 
-    def _drop(self, keys: set[bytes]) -> bool:
+    def _drop(self, keys: set[Digest]) -> bool:
         return bool(self._guard.write("forget a result", lambda store: [store.forget(key) for key in keys]))
 
     # -- one result ---------------------------------------------------------
@@ -245,11 +246,13 @@ class Cache:
         record = self._guard.find(key)
         if record is None:
             return False
-        return self._drop({key, record.call_key or key})
+        return self._drop({key, Digest(record.call_key or key)})
 
     def _record_of(self, expression: Any) -> Record | None:
         if not isinstance(expression, Node):
-            raise TypeError(f"a cache holds results of lazy expressions, not of {type(expression).__name__}: wrap it in computed()")
+            raise TypeError(
+                f"a cache holds results of lazy expressions, not of {type(expression).__name__}: wrap it in computed()"
+            )
         if self.mode == "off" or expression._function is None:
             return None
         return CachedEvaluation(self, [expression], may_run=False).root_record()
@@ -257,10 +260,20 @@ class Cache:
     # -- the store ----------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:
-        """Return what this cache did in this process."""
-        counters = self.counters
+        """Return what this cache did in this process.
+
+        Returns
+        -------
+        dict
+            ``path``, ``mode``; ``hits`` (results found), ``memory`` and ``disk``
+            (records found in either tier), ``waits`` (results that others
+            computed meanwhile), ``runs`` (functions run), ``stores``,
+            ``seconds_saved``, ``seconds_run``, ``bytes_stored``.
+        """
+        tiers = self._guard.ask("count", lambda store: (store.counters.memory, store.counters.disk)) or (0, 0)
         names = ("hits", "waits", "runs", "stores", "seconds_saved", "seconds_run", "bytes_stored")
-        return {"path": self.path, "mode": self.mode, **{name: getattr(counters, name) for name in names}}
+        counts = {name: getattr(self.counters, name) for name in names}
+        return {"path": self.path, "mode": self.mode, "memory": tiers[0], "disk": tiers[1], **counts}
 
     def clear(self) -> None:
         """Drop every result in the store."""
@@ -286,7 +299,9 @@ class Cache:
         self._entered.append(_default.set(self))
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         _default.reset(self._entered.pop())
         self.close()
 

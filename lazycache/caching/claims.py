@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary, WeakSet
 
 import msgspec
 
@@ -34,16 +35,16 @@ class Claims:
 
     def __init__(self, guard: GuardedStore) -> None:
         self._guard = guard
-        self._verdicts: dict[tuple[bytes, str], bool] = {}
-        self._taken: set[tuple[bytes, str]] = set()
+        self._verdicts: WeakKeyDictionary[PureFunction, bool] = WeakKeyDictionary()
+        self._taken: WeakSet[PureFunction] = WeakSet()
 
     def contested(self, function: PureFunction) -> bool:
         """Say whether another function holds the name and version of this one."""
         if not function.version:
             return False
-        known = self._verdicts.get((function.token, function.source_file))
+        known = self._verdicts.get(function)
         if known is None:
-            known = self._verdicts[function.token, function.source_file] = self._judge(function)
+            known = self._verdicts[function] = self._judge(function)
         return known
 
     def _judge(self, function: PureFunction) -> bool:
@@ -60,11 +61,10 @@ class Claims:
 
     def take(self, function: PureFunction) -> None:
         """Write down the file and the code of a function that stores a result."""
-        who = (function.token, function.source_file)
-        if not function.version or who in self._taken:
+        if not function.version or function in self._taken:
             return
-        self._taken.add(who)
-        claim = Claim(function.source_file, function.code_digest())
+        self._taken.add(function)
+        claim = Claim(function.source_file, bytes(function.code_digest()))
         if claim != self._stored(function):
             data = msgspec.msgpack.encode(claim)
             self._guard.write("claim a name", lambda store: store.claim_put(_row(function), data))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _TEXT_LIMIT = 80
 
 
-def describe(node: Node, seconds: float) -> dict[str, Any]:
+def describe(node: Node, what: str, seconds: float) -> dict[str, Any]:
     """Return the fields of a record that are known from the call alone."""
     function = node._function
     return {
@@ -29,19 +29,19 @@ def describe(node: Node, seconds: float) -> dict[str, Any]:
         "seconds": seconds,
         "function": function.name,
         "version": function.version if function.is_pure else "",
-        "code": function.code_digest() if function.is_pure else b"",
+        "code": bytes(function.code_digest()) if function.is_pure else b"",
         "ingredients": ingredients(node),
-        "text": summary(node),
+        "text": what,
         "host": _host(),
         "boot": _boot_id(),
         "packages": _packages(),
     }
 
 
-def result_token(value: Any, memo: digests.Memo) -> bytes:
+def result_token(value: Any) -> bytes:
     """Return what stands for a result in keys, or nothing if it has no digest."""
     try:
-        return digests.token(value, path="result", memo=memo)
+        return digests.token(value, path="result")
     except UnhashableError:
         return b""
 

@@ -21,6 +21,8 @@ import msgspec
 
 from lazycache.errors import CacheFaultWarning, LockTimeoutError, NotStorableError, NotStoredWarning, StoreError
 from lazycache.evaluation import MISSING
+from lazycache_storage.digest import Digest
+from lazycache_storage.errors import RemovedEntryError
 
 if TYPE_CHECKING:
     from lazycache_storage.record import FileState, Record
@@ -88,31 +90,33 @@ class GuardedStore:
             stacklevel=2,
         )
 
-    def find(self, key: bytes) -> Record | None:
+    def find(self, key: Digest) -> Record | None:
         """Return the record under `key`, or None."""
         store = self.store
         if store is None:
             return None
         try:
-            return store.find(key)  # type: ignore[arg-type]
+            return store.find(key)
         except FAULTS as error:
             self.fault("look up a result", error)
             return None
 
-    def load(self, record: Record, key: bytes) -> Any:
+    def load(self, record: Record, key: Digest) -> Any:
         """Return the value of a record, or MISSING."""
         store = self.store
         if store is None:
             return MISSING
         try:
-            return store.load(record, key)  # type: ignore[arg-type]
+            return store.load(record, key)
+        except RemovedEntryError:
+            return MISSING
         except FAULTS as error:
             self.fault("load a result", error)
             return MISSING
 
     def put(
         self,
-        keys: Sequence[bytes],
+        keys: Sequence[Digest],
         value: Any,
         fields: Mapping[str, Any],
         files: Mapping[bytes, tuple[FileState, ...]],
@@ -124,7 +128,7 @@ class GuardedStore:
         if store is None:
             return None
         try:
-            return store.put(keys, value, fields, files_for_key=files, replace=replace)  # type: ignore[arg-type]
+            return store.put(keys, value, fields, files_for_key=files, replace=replace)
         except NotStorableError as error:
             self.not_stored(what, str(error))
         except FAULTS as error:
@@ -154,7 +158,7 @@ class GuardedStore:
         return None if self._read_only else self.ask(action, write)
 
     @contextlib.contextmanager
-    def computing(self, key: bytes, what: str, ready: Callable[[], Record | None]) -> Iterator[Any]:
+    def computing(self, key: Digest, what: str, ready: Callable[[], Record | None]) -> Iterator[Any]:
         """Hold the lock of a key while its result is computed.
 
         Yields the store's claim, or None when the key could not be locked: the
@@ -165,7 +169,7 @@ class GuardedStore:
         flight = contextlib.ExitStack()
         if store is not None and not self._read_only:
             try:
-                claim = flight.enter_context(store.computing(key, what, ready=ready))  # type: ignore[arg-type]
+                claim = flight.enter_context(store.computing(key, what, ready=ready))
             except LockTimeoutError:
                 raise
             except FAULTS as error:

@@ -86,7 +86,7 @@ def still_valid(record: Record, node: Node) -> tuple[bool, Record | None]:
 
 def _present_path(state: FileState, node: Node) -> str:
     """Where a file that is part of the key lies today: a movable folder may have moved."""
-    candidates = [now for leaf in node._inputs for now in leaf._files]
+    candidates: list[FileState] = [now for leaf in node._inputs for now in leaf._files]
     for now in candidates:
         if now.path == state.path:
             return now.path
@@ -104,7 +104,9 @@ def mark_young(states: Sequence[FileState], in_key: bool) -> tuple[FileState, ..
     marked = []
     for state in states:
         young = state.young or files.is_young(state, now)
-        content = state.content or (files.content_digest(state.path) if young and os.path.isfile(state.path) else b"")
+        content = state.content or (
+            bytes(files.content_digest(state.path)) if young and os.path.isfile(state.path) else b""
+        )
         marked.append(msgspec.structs.replace(state, young=young and bool(content), content=content, in_key=in_key))
     return tuple(marked)
 

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lazycache import current
 from lazycache.caching import inputs
-from lazycache.caching.details import describe
+from lazycache.caching.details import describe, result_token
 from lazycache.errors import CycleError
-from lazycache.evaluation import MISSING, Evaluation, annotate, call_pure, gather
+from lazycache.evaluation import MISSING, Evaluation, annotate, call_operation, call_pure, gather
 from lazycache.expressions import HashedLeaf, Node, computed
 from lazycache.keys import node_token, resolved_key, take_keys
 from lazycache.show import summary
+from lazycache_storage.digest import Digest
 
 if TYPE_CHECKING:
     from lazycache.caching.cache import Cache
@@ -56,10 +57,10 @@ class CachedEvaluation(Evaluation):
         self._guard = cache._guard
         self._may_run = may_run
         self._root_ids = {id(root) for root in roots}
-        self._first: dict[bytes, Node] = {}
+        self._first: dict[Digest, Node] = {}
         self._needs: dict[int, Sequence[Node]] = {}
         self._records: dict[int, Record] = {}
-        self._call_keys: dict[int, bytes] = {}
+        self._call_keys: dict[int, Digest] = {}
         self._tokens: dict[int, bytes] = {}
         self._static_files: dict[int, tuple[FileState, ...]] = {}
         self._own_files: dict[int, tuple[FileState, ...]] = {}
@@ -98,7 +99,14 @@ class CachedEvaluation(Evaluation):
         (root,) = self._roots
         files = tuple(state for leaf in root._inputs for state in inputs.mark_young(leaf._files, in_key=True))
         files = inputs.union(files, inputs.result_files(value))
-        return self._guard.put((root._key,), value, describe(root, 0.0), {root._key: files}, True, summary(root))
+        return self._guard.put(
+            (root._key,),
+            value,
+            {**describe(root, summary(root), 0.0), "token": result_token(value)},
+            {root._key: files},
+            True,
+            summary(root),
+        )
 
     # -- plan ---------------------------------------------------------------
 
@@ -119,7 +127,7 @@ class CachedEvaluation(Evaluation):
             record = self._cache._find_valid(node._key, node)
             if record is not None:
                 self._adopt(node, record)
-                self._cache.counters.hit(record)
+                self._count_hit(record)
                 return ()
         return node._deps
 
@@ -138,6 +146,10 @@ class CachedEvaluation(Evaluation):
             self._static_files[id(node)] = record.files
             if not record.token:
                 self._own_files[id(node)] = record.files
+
+    def _count_hit(self, record: Record) -> None:
+        if self._may_run:
+            self._cache.counters.hit(record)
 
     # -- settle -------------------------------------------------------------
 
@@ -158,9 +170,10 @@ class CachedEvaluation(Evaluation):
                 self._pass_through(node)
 
     def _take_over(self, node: Node, twin: Node) -> None:
-        for table in (self._tokens, self._static_files, self._own_files, self._call_keys):
+        tables: tuple[dict[int, Any], ...] = (self._tokens, self._static_files, self._own_files, self._call_keys)
+        for table in tables:
             if id(twin) in table:
-                table[id(node)] = table[id(twin)]  # type: ignore[index]
+                table[id(node)] = table[id(twin)]
 
     def _pass_through(self, node: Node) -> None:
         """Name a node that is not stored by what is known of the nodes below."""
@@ -196,13 +209,13 @@ class CachedEvaluation(Evaluation):
         if call_key != node._key:
             record = self._cache._find_valid(call_key, node)
             if record is not None:
-                self._cache.counters.hit(record)
+                self._count_hit(record)
                 self._alias(node, record, deferred)
                 return
         if self._may_run:
             self._produce(node, call_key, deferred)
 
-    def _call_key(self, node: Node) -> tuple[bytes, tuple[FileState, ...]]:
+    def _call_key(self, node: Node) -> tuple[Digest, tuple[FileState, ...]]:
         """Return the call key, and the files named by arguments that had to be evaluated."""
         token_of: Callable[[Node], bytes] = self._token_of
         deferred: tuple[FileState, ...] = ()
@@ -244,18 +257,19 @@ class CachedEvaluation(Evaluation):
 
     # -- run ----------------------------------------------------------------
 
-    def _produce(self, node: Node, call_key: bytes, deferred: tuple[FileState, ...]) -> None:
-        self._refuse_cycle(call_key, node)
+    def _produce(self, node: Node, call_key: Digest, deferred: tuple[FileState, ...]) -> None:
+        what = summary(node)
+        _refuse_cycle(call_key, what)
 
         def ready() -> Record | None:
             return self._cache._find_valid(call_key, node)
 
-        with self._guard.computing(call_key, summary(node), ready) as claim:
+        with self._guard.computing(call_key, what, ready) as claim:
             record = claim.record if claim is not None else None
             if record is None:
                 outcome = self._execute(node, call_key)
                 self._collect_files(node, inputs.union(outcome.nested, deferred, self._loose_below(node)))
-                record = self._keep(node, call_key, outcome)
+                record = self._keep(node, call_key, outcome, what)
                 if record is None and claim is not None:
                     claim.unstored()
                 self._after_settling(node, record)
@@ -263,17 +277,7 @@ class CachedEvaluation(Evaluation):
         self._cache.counters.waited(record)
         self._alias(node, record, deferred)
 
-    def _refuse_cycle(self, call_key: bytes, node: Node) -> None:
-        frame = current.frame()
-        names = [summary(node)]
-        while frame is not None:
-            names.append(frame.name)
-            if frame.key == call_key:
-                names.reverse()
-                raise CycleError(cycle=tuple(names), chain=" -> ".join(names))
-            frame = frame.parent
-
-    def _execute(self, node: Node, call_key: bytes) -> Outcome:
+    def _execute(self, node: Node, call_key: Digest) -> Outcome:
         function = node._function
         own = [leaf for leaf in node._deps if isinstance(leaf, HashedLeaf) and leaf._files]
         before = [self._look(leaf, function.name) for leaf in own]
@@ -287,7 +291,7 @@ class CachedEvaluation(Evaluation):
                 args = function.resolve_arguments(node._args, args).args
                 value, nested = call_pure(node, args, kwargs, self._cache, call_key)
             else:
-                value, nested = function.call(args, kwargs), []
+                value, nested = call_operation(function, args, kwargs), []
         except Exception as error:
             annotate(error, node)
             raise
@@ -303,7 +307,7 @@ class CachedEvaluation(Evaluation):
         inputs.check_states(leaf._files, function)
         return tuple(state.content for state in inputs.mark_young(leaf._files, in_key=True))
 
-    def _keep(self, node: Node, call_key: bytes, outcome: Outcome) -> Record | None:
+    def _keep(self, node: Node, call_key: Digest, outcome: Outcome, what: str) -> Record | None:
         """Store a result, and replace the value by what is loaded back."""
         cache, value = self._cache, outcome.value
         cache.counters.computed(outcome.seconds)
@@ -315,10 +319,10 @@ class CachedEvaluation(Evaluation):
             record = self._guard.put(
                 (node._key,) if call_key == node._key else (call_key, node._key),
                 value,
-                {**describe(node, outcome.seconds), "call_key": call_key},
+                {**describe(node, what, outcome.seconds), "token": result_token(value), "call_key": bytes(call_key)},
                 {node._key: static} if call_key == node._key else {call_key: own, node._key: static},
                 cache._replaces(call_key),
-                summary(node),
+                what,
             )
         if record is not None:
             loaded = self._guard.load(record, node._key)
@@ -380,6 +384,17 @@ class CachedEvaluation(Evaluation):
             found.append(self._loose_files.get(id(below), ()))
             stack.extend(self.needs(below))
         return inputs.union(*found)
+
+
+def _refuse_cycle(call_key: Digest, what: str) -> None:
+    """Raise CycleError if the call with `call_key` is running already, up the stack."""
+    frame, names = current.frame(), [what]
+    while frame is not None:
+        names.append(frame.name)
+        if frame.key == call_key:
+            names.reverse()
+            raise CycleError(cycle=tuple(names), chain=" -> ".join(names))
+        frame = frame.parent
 
 
 def _gather_kwargs(node: Node, values: Mapping[int, Any]) -> dict[str, Any]:

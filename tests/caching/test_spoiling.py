@@ -1,0 +1,158 @@
+"""Results and arguments cannot be spoiled, on a miss, a memory hit and a disk hit."""
+
+import contextlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lazycache import Cache, compute, computed, pure
+from lazycache.digests import digest
+
+
+@dataclass
+class Config:
+    """A mutable thing with mutable things inside."""
+
+    names: list[str] = field(default_factory=lambda: ["a", "b"])
+    table: dict[str, Any] = field(default_factory=lambda: {"list": [1, 2], "array": np.arange(4.0)})
+
+
+def make(kind: str) -> Any:
+    """Return a fresh value of one kind."""
+    return {
+        "array": np.arange(300_000.0),
+        "small array": np.arange(5.0),
+        "list": [[1, 2], {"k": [3]}],
+        "dict of arrays": {"x": np.arange(300_000.0), "y": [np.arange(3)]},
+        "dataclass": Config(),
+        "frame": pd.DataFrame({"a": np.arange(5.0), "b": list("vwxyz")}),
+        "set": {1, 2},
+        "bytearray": bytearray(b"abc"),
+    }[kind]
+
+
+KINDS = ["array", "small array", "list", "dict of arrays", "dataclass", "frame", "set", "bytearray"]
+
+
+def spoil(value: Any) -> None:
+    """Try to change a value in every way that it allows, at every depth."""
+    if isinstance(value, np.ndarray):
+        for target in (value, value.base):
+            if isinstance(target, np.ndarray):
+                with pytest.raises(ValueError, match="read-only"):
+                    target[...] = 99
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            value.flags.writeable = True
+    elif isinstance(value, dict):
+        for member in list(value.values()):
+            spoil(member)
+        value["spoilt"] = True
+    elif isinstance(value, list):
+        for member in value:
+            spoil(member)
+        value.append("spoilt")
+    elif isinstance(value, Config):
+        spoil(value.names)
+        spoil(value.table)
+    elif isinstance(value, pd.DataFrame):
+        value["b"] = "spoilt"
+    elif isinstance(value, set):
+        value.add("spoilt")
+    elif isinstance(value, bytearray):
+        value.extend(b"spoilt")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_result_cannot_be_spoiled(tmp_path: Path, kind: str) -> None:
+    @pure(version=1)
+    def produce(kind: str) -> Any:
+        return make(kind)
+
+    truth = digest(make(kind))
+    cache = Cache(tmp_path / "store")
+    for _ in ("miss", "memory"):
+        value = cache(produce(kind))
+        assert digest(value) == truth
+        spoil(value)
+    value = Cache(tmp_path / "store")(produce(kind))
+    assert digest(value) == truth
+    spoil(value)
+    assert digest(Cache(tmp_path / "store")(produce(kind))) == truth
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_body_cannot_spoil_its_arguments(cache: Cache, kind: str) -> None:
+    @pure(version=1)
+    def attack(value: Any, how: int) -> int:
+        with contextlib.suppress(ValueError, pytest.fail.Exception):
+            spoil(value)
+        return how
+
+    mine = make(kind)
+    truth = digest(make(kind))
+    node = computed(mine)
+    assert cache([attack(node, 1), attack(node, 2)]) == [1, 2]
+    assert compute([attack(node, 1), attack(node, 2)]) == [1, 2]
+    assert digest(mine) == truth
+    assert digest(compute(node)) == truth
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_hit_and_miss_give_the_same_type_strides_and_flags(tmp_path: Path, kind: str) -> None:
+    @pure(version=1)
+    def produce(kind: str) -> Any:
+        return make(kind)
+
+    cache = Cache(tmp_path / "store")
+    values = [cache(produce(kind)), cache(produce(kind)), Cache(tmp_path / "store")(produce(kind))]
+    assert len({type(value) for value in values}) == 1
+    if kind in ("array", "small array"):
+        assert len({(v.dtype, v.strides, v.shape, v.flags.writeable, v.flags.owndata) for v in values}) == 1
+
+
+@pytest.mark.parametrize("order", ["C", "F", "strided", "reversed"])
+def test_layouts_are_the_same_on_a_miss_and_a_hit(tmp_path: Path, order: str) -> None:
+    @pure(version=1)
+    def produce(order: str) -> Any:
+        base = np.arange(400_000.0).reshape(400, 1000)
+        return {"C": base, "F": np.asfortranarray(base), "strided": base[::2, ::3], "reversed": base[::-1]}[order]
+
+    cache = Cache(tmp_path / "store")
+    miss, hit, later = cache(produce(order)), cache(produce(order)), Cache(tmp_path / "store")(produce(order))
+    np.testing.assert_array_equal(miss, later)
+    assert miss.strides == hit.strides == later.strides
+
+
+def test_arrays_are_the_same_object_while_alive(cache: Cache) -> None:
+    node = computed(np.arange(1000.0)) * 2
+    first = cache(node)
+    assert first is cache(node)
+    assert first is cache.get(node)
+
+
+def test_copy_gives_a_writable_copy_of_ones_own(cache: Cache) -> None:
+    node = computed(np.arange(1000.0)) * 2
+    mine = cache(node, copy=True)
+    mine[:] = -1
+    np.testing.assert_array_equal(cache(node), np.arange(1000.0) * 2)
+    nest = cache([node, computed([1]) + [2]], copy=True)
+    nest[0][0] = 5
+    assert cache(node)[0] == 0
+
+
+def test_changing_an_input_after_the_key_was_taken_changes_nothing(cache: Cache) -> None:
+    mine = np.arange(10.0)
+    node = computed(mine) + 1
+    cache(node)
+    mine[:] = 100
+    np.testing.assert_array_equal(cache(node), np.arange(10.0) + 1)
+    np.testing.assert_array_equal(cache(computed(mine) + 1), np.full(10, 101.0))
+
+
+def test_a_method_call_cannot_spoil_a_leaf(cache: Cache) -> None:
+    leaf = computed([3, 1, 2])
+    assert cache([leaf.sort(), leaf[0]]) == [None, 3]
