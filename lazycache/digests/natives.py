@@ -16,8 +16,13 @@ _pack_float = Struct("<d").pack
 _pack_complex = Struct("<dd").pack
 
 
+# Sixty digits fit into an inline token.
+DECIMAL_LIMIT = 10**60
+LEAST = -DECIMAL_LIMIT
+
+
 def _int(value: int) -> bytes:
-    if -0x8000000000000000 <= value < 0x8000000000000000:
+    if LEAST < value < DECIMAL_LIMIT:
         return b"i%d;" % value
     # Decimal digits of large numbers are quadratic, and Python refuses more than 4300 of them.
     size = value.bit_length() // 8 + 1

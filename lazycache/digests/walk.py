@@ -4,7 +4,7 @@ Encodings (format 1) start with a tag and say their own length. The tags:
 
 ====================  =========================================================
 ``N T F E Z``         None, True, False, Ellipsis, NotImplemented
-``i I f c``           int (decimal up to 64 bits, else bytes), float, complex
+``i I f c``           int (up to 60 digits; beyond, as bytes), float, complex
 ``s b y m H``         str, bytes, bytearray, memoryview, Digest
 ``l t d e g``         list, tuple, dict, set, frozenset
 ``S r``               slice, range
@@ -25,10 +25,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from lazycache.digests.natives import DECIMAL_LIMIT, LEAST
 from lazycache.digests.objects import expand_object
 from lazycache.digests.registry import Parts, Refusal, expanders, leaves, no_label, resolve
+from lazycache.digests.small import ALLOWANCE, small_token
 from lazycache.errors import UnhashableError
-from lazycache_storage.digest import INLINE, Digest, digest_of_token, seal
+from lazycache_storage.digest import INLINE, Digest, digest_of_encoding, digest_of_token, seal
 
 MAX_DEPTH = 2_000_000
 """Where a structure that makes new parts for ever is given up."""
@@ -77,10 +79,12 @@ def token(value: Any, *, path: str = "value", memo: Memo | None = None) -> bytes
     ...
     lazycache.errors.UnhashableError: cfg['lock'] is a object, which has no stable digest: ...
     """
-    leaf = leaves.get(type(value))
+    kind = type(value)
+    leaf = leaves.get(kind)
     if leaf is not None:
         return seal(leaf(value))
-    return _walk(value, path, memo if memo is not None else Memo())
+    quick = small_token(value, kind, [ALLOWANCE])
+    return quick if quick is not None else _walk(value, path, memo if memo is not None else Memo())
 
 
 def digest(value: Any, *, path: str = "value") -> Digest:
@@ -93,7 +97,14 @@ def digest(value: Any, *, path: str = "value") -> Digest:
     >>> digest(1) == digest(1.0)
     False
     """
-    return digest_of_token(token(value, path=path))
+    kind = type(value)
+    if kind is int and LEAST < value < DECIMAL_LIMIT:
+        return digest_of_encoding(b"i%d;" % value)
+    leaf = leaves.get(kind)
+    if leaf is not None:
+        return digest_of_encoding(leaf(value))
+    quick = small_token(value, kind, [ALLOWANCE])
+    return digest_of_token(quick if quick is not None else _walk(value, path, Memo()))
 
 
 def container_token(tag: bytes, tokens: Sequence[bytes]) -> bytes:

@@ -32,7 +32,11 @@ BLOCKS_PER_THREAD = 2
 
 # One whole block of sha256 each, so that the data behind it stays aligned.
 _LEAF = b"lazycache leaf".ljust(64, b"\0")
+_new_leaf = hashlib.sha256(_LEAF).copy
 _NODE = b"lazycache node".ljust(64, b"\0")
+
+# Type codes whose elements have no byte to spare.
+_DENSE = frozenset("?bhilqBHILQefdFDMmSU")
 
 Array = NDArray[Any]
 Order = Literal["C", "F"]
@@ -107,8 +111,9 @@ def copy_and_encode(array: Array) -> tuple[Array, bytes]:
 
 def dtype_encoding(dtype: np.dtype[Any]) -> bytes:
     """Return the encoding of a dtype: byte order, unit, fields, offsets, titles, sub-arrays."""
-    text = _dtype_text(dtype).encode("utf-8", "surrogatepass")
-    return b"%d:%b" % (len(text), text)
+    if dtype.names is None and dtype.subdtype is None:
+        return _simple_encoding(dtype)
+    return _framed(_dtype_text(dtype))
 
 
 def array_order(array: Array) -> Order:
@@ -126,12 +131,21 @@ def _orient(array: Array) -> tuple[Order, Array]:
     """Return the order, and the array turned so that C order is the order to hash in."""
     if array.dtype.hasobject:
         raise TypeError(f"the elements of dtype {array.dtype} are references; they have no bytes to hash")
-    plain = array.view(np.ndarray)
+    plain = array if type(array) is np.ndarray else array.view(np.ndarray)
     order = array_order(plain)
     return order, plain.T if order == "F" else plain
 
 
+def _framed(text: str) -> bytes:
+    data = text.encode("utf-8", "surrogatepass")
+    return b"%d:%b" % (len(data), data)
+
+
 @lru_cache(maxsize=256)
+def _simple_encoding(dtype: np.dtype[Any]) -> bytes:
+    return _framed(_simple_text(dtype))
+
+
 def _simple_text(dtype: np.dtype[Any]) -> str:
     if dtype.num >= 256 or dtype.kind not in "?biufcmMSUV":
         return f"{dtype.str}/{dtype.type.__module__}.{dtype.type.__qualname__}"
@@ -155,12 +169,14 @@ def _dtype_text(dtype: np.dtype[Any]) -> str:
 def _tree_root(array: Array, into: Array | None = None) -> bytes:
     """Return the root over `array` in C order; fill the flat `into` on the way, if given."""
     size = array.size
+    if 0 < array.nbytes <= BLOCK and into is None and array.dtype.char in _DENSE and array.flags.c_contiguous:
+        return _leaf(array.reshape(-1).view(np.uint8).data)
     packed, seen_as = _packing(array.dtype)
     itemsize = packed.itemsize
     if size == 0 or itemsize == 0:
         if into is not None:
             into[...] = array.reshape(-1)
-        return hashlib.sha256(_LEAF).digest()
+        return _leaf(b"")
     step = max(1, BLOCK // itemsize)
     count = -(-size // step)
     leaves = [b""] * count
@@ -183,12 +199,16 @@ def _tree_root(array: Array, into: Array | None = None) -> bytes:
             if bare is not None and seen_as is not None:
                 np.copyto(bare[: high - low], block.view(seen_as), casting="unsafe")
                 block = bare[: high - low]
-            leaf = hashlib.sha256(_LEAF)
-            leaf.update(block.view(np.uint8).data)
-            leaves[number] = leaf.digest()
+            leaves[number] = _leaf(block.view(np.uint8).data)
 
     _share(count, work)
     return leaves[0] if count == 1 else hashlib.sha256(_NODE + b"".join(leaves)).digest()
+
+
+def _leaf(data: bytes | memoryview) -> bytes:
+    state = _new_leaf()
+    state.update(data)
+    return state.digest()
 
 
 def _gather(array: Array, low: int, high: int, out: Array) -> None:
@@ -225,7 +245,7 @@ def _packing(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], np.dtype[Any] | None]
 
     The second is None where no byte is padding, and the bytes are hashed as they lie.
     """
-    if dtype.kind not in "Vfc" or (dtype.kind in "fc" and dtype.itemsize <= 16 and dtype.char not in "gG"):
+    if dtype.kind not in "Vfc" or dtype.char in _DENSE:
         return dtype, None
     seen_as = _without_extended(dtype)
     packed = _packed(seen_as)

@@ -5,7 +5,7 @@ the type and says its own length. A *token* stands for a value inside the
 encoding of another: the encoding itself while it is short, its digest else.
 """
 
-import hashlib
+from hashlib import sha256
 from typing import Self
 
 ENCODING_FORMAT = 1
@@ -47,6 +47,13 @@ class Digest(bytes):
         return f"Digest({self.hex()!r})"
 
 
+_SEALED = ord("#")
+# A copy of a state costs a third of a new one.
+_copy = sha256(PREFIX).copy
+# The length is known where these are used.
+_new = bytes.__new__
+
+
 def seal(encoding: bytes) -> bytes:
     """Return the token of a value whose encoding is given.
 
@@ -59,16 +66,22 @@ def seal(encoding: bytes) -> bytes:
     """
     if len(encoding) <= INLINE:
         return encoding
-    return b"#" + hashlib.sha256(PREFIX + encoding).digest()
+    state = _copy()
+    state.update(encoding)
+    return b"#" + state.digest()
 
 
 def digest_of_encoding(encoding: bytes) -> Digest:
     """Return the digest of a value whose encoding is given."""
-    return bytes.__new__(Digest, hashlib.sha256(PREFIX + encoding).digest())
+    state = _copy()
+    state.update(encoding)
+    return _new(Digest, state.digest())
 
 
 def digest_of_token(token: bytes) -> Digest:
     """Return the digest of a value whose token is given."""
-    if token[:1] == b"#":
-        return bytes.__new__(Digest, token[1:])
-    return bytes.__new__(Digest, hashlib.sha256(PREFIX + token).digest())
+    if token[0] == _SEALED:
+        return _new(Digest, token[1:])
+    state = _copy()
+    state.update(token)
+    return _new(Digest, state.digest())
