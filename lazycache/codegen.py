@@ -8,14 +8,13 @@ names; so are the functions, of which the program keeps what they are known by.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any
 
 from lazycache.digests import Memo, digest, snapshot
 from lazycache.nests import find_nodes, is_nest, members, substitute
-from lazycache.nodes import Node, inner_first
+from lazycache.nodes import Node
 
 __all__ = ["Function", "get_source", "stringify"]
 
@@ -68,7 +67,8 @@ def get_source(lz: Any, params: dict[str, Any] | None = None) -> str:
     10
     """
     objects: dict[str, Any] = {} if params is None else params
-    program = _Program(find_nodes(lz), {}, reuse=False)
+    wanted = find_nodes(lz)
+    program = _Program(_needed(wanted, {}), wanted, {}, reuse=False)
     objects.update(program.constants)
     objects.update({name: _callable(*call) for name, call in program.calls.items()})
     return "\n".join(program.lines)
@@ -112,12 +112,17 @@ class Function:
         given = find_nodes(inputs)
         wanted = find_nodes(outputs)
         names = {id(node): f"a{number}" for number, node in enumerate(given)}
-        folded = _fold(wanted, names) if fold_constants else {}
-        program = _Program(wanted, names, folded=folded)
+        order = _needed(wanted, names)
+        folded: dict[int, Any] = {}
+        if fold_constants:
+            folded = _fold(order, wanted, names)
+            if folded:
+                order = _needed(wanted, {**names, **folded})
+        program = _Program(order, wanted, names, folded=folded)
         arguments = ", ".join(names.values())
         results = ", ".join(program.name_of(node) for node in wanted)
-        lines = [f"def compiled({arguments}):", *(f"    {line}" for line in program.lines), f"    return [{results}]"]
-        self._source = "\n".join(lines) + "\n"
+        lines = [f"def compiled({arguments}):", *program.lines, f"return [{results}]"]
+        self._source = "\n ".join(lines) + "\n"
         self._calls = program.calls
         self._constants = program.constants
         self._in_tree = substitute(inputs, {id(node): _Slot(number) for number, node in enumerate(given)})
@@ -259,25 +264,22 @@ def _shape_of(tree: Any) -> Any:
     return [type(tree).__name__, *map(_shape_of, members(tree))] if is_nest(tree) else tree
 
 
-def _fold(wanted: list[Node], inputs: Mapping[int, str]) -> dict[int, Any]:
+def _fold(order: list[Node], wanted: list[Node], inputs: Mapping[int, str]) -> dict[int, Any]:
     """Compute what the outputs need and what depends on no input; return the values by the id of their nodes."""
     changing = set(inputs)
     frontier: dict[int, Node] = {}
-    order = list(inner_first(wanted))
     for node in order:
-        if id(node) not in changing and any(id(dep) in changing for dep in node._deps):
+        constant = [dep for dep in node._deps if id(dep) not in changing]
+        if len(constant) < len(node._deps):
             changing.add(id(node))
-    outputs = {id(node) for node in wanted}
-    for node in order:
-        if id(node) in changing:
-            if id(node) not in inputs:
-                frontier.update((id(dep), dep) for dep in node._deps if id(dep) not in changing)
-        elif id(node) in outputs:
-            frontier[id(node)] = node
-    constants = [node for node in frontier.values() if node._function is not None]
-    if not constants:
+            for dep in constant:
+                if dep._function is not None:
+                    frontier[id(dep)] = dep
+    frontier.update((id(node), node) for node in wanted if id(node) not in changing and node._function is not None)
+    if not frontier:
         return {}
-    return dict(zip(map(id, constants), Function((), constants, fold_constants=False)(), strict=True))
+    constants = list(frontier.values())
+    return dict(zip(frontier, Function((), constants, fold_constants=False)(), strict=True))
 
 
 class _Program:
@@ -285,6 +287,8 @@ class _Program:
 
     Parameters
     ----------
+    order : list of Node
+        What is needed, each after its dependencies.
     wanted : list of Node
     inputs : mapping
         From the ids of inputs to their names.
@@ -296,6 +300,7 @@ class _Program:
 
     def __init__(
         self,
+        order: list[Node],
         wanted: list[Node],
         inputs: Mapping[int, str],
         reuse: bool = True,
@@ -311,9 +316,11 @@ class _Program:
         self._variables = 0
         for identity, value in (folded or {}).items():
             self._names[identity] = self._keep(value)
-        order = [node for node in _needed(wanted, self._names) if id(node) not in self._names]
-        self._uses = Counter(id(dep) for node in order for dep in node._deps)
-        self._uses.update(map(id, wanted))
+        uses = self._uses = dict.fromkeys(map(id, wanted), 1)
+        for node in order:
+            for dep in node._deps:
+                identity = id(dep)
+                uses[identity] = uses.get(identity, 0) + 1
         for node in order:
             if node._function is None:
                 self._names[id(node)] = _text(node._value, self.name_of, self._keep)
@@ -357,17 +364,19 @@ class _Program:
 
     def _expression(self, node: Node) -> str:
         function = node._function
-        args = node._args
         names = self._names
-        texts = [names[id(arg)] if isinstance(arg, Node) else _text(arg, self.name_of, self._keep) for arg in args]
+        texts = [
+            names[id(arg)] if isinstance(arg, Node) else _text(arg, self.name_of, self._keep) for arg in node._args
+        ]
         if not node._kwargs:
             kind = getattr(function, "kind", None)
-            if kind == "infix" and len(texts) == 2 and function.symbol:
+            if kind == "infix" and len(texts) == 2:
                 return f"{texts[0]} {function.symbol} {texts[1]}"
-            if kind == "prefix" and function.symbol:
+            if kind == "prefix":
                 return f"{function.symbol}{texts[0]}"
             if kind == "index" and texts[0].isidentifier():
                 return f"{texts[0]}[{texts[1]}]"
+            return f"{self._function(node)}({', '.join(texts)})"
         texts += [f"{name}={_text(arg, self.name_of, self._keep)}" for name, arg in node._kwargs.items()]
         return f"{self._function(node)}({', '.join(texts)})"
 
@@ -381,10 +390,11 @@ class _Program:
         return name
 
 
-def _needed(wanted: list[Node], known: Mapping[int, str]) -> Iterable[Node]:
-    """Generate the nodes that the outputs need, not looking below those that are known."""
+def _needed(wanted: list[Node], known: Mapping[int, Any]) -> list[Node]:
+    """Return the nodes that the outputs need, each after its dependencies, not looking below those that are known."""
     done = set(known)
-    stack = [node for node in reversed(wanted) if id(node) not in done]
+    order: list[Node] = []
+    stack = list(reversed(wanted))
     while stack:
         node = stack[-1]
         if id(node) in done:
@@ -392,11 +402,13 @@ def _needed(wanted: list[Node], known: Mapping[int, str]) -> Iterable[Node]:
             continue
         missing = [dep for dep in node._deps if id(dep) not in done]
         if missing:
-            stack.extend(reversed(missing))
+            missing.reverse()
+            stack += missing
             continue
         done.add(id(node))
+        order.append(node)
         stack.pop()
-        yield node
+    return order
 
 
 def _callable(function: Any, backend: str | None) -> Callable[..., Any]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lazycache.array.backends import NUMPY_RULES
+from lazycache.array.functions import array_function
 from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import broadcast
-from lazycache.array.infer.dtypes import DType, check_scalar, foreign_dtype, ufunc_dtype
+from lazycache.array.infer.dtypes import ALWAYS_BOOL, BOOL, DType, check_scalar, foreign_dtype, ufunc_dtype
 from lazycache.array.node import ArrayNode, Operand, common_backend, make, operand, try_operand
 from lazycache.array.table import BY_METHOD, BY_NAME, Elementwise
 from lazycache.nodes import NO_KWARGS, Node
@@ -18,20 +19,24 @@ from lazycache.nodes import NO_KWARGS, Node
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray
 
-_MATH_OF_INTEGERS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
+_TAKE_ANY_INTEGER = ALWAYS_BOOL
 
 
 def elementwise(row: Elementwise, *values: Any) -> LazyArray:
     """Make the node of a function of the table."""
-    return _elementwise(row, [operand(value) for value in values])
+    operands = [operand(value) for value in values]
+    if row.ufunc is np.power and operands[0].kind == BOOL:
+        # `a ** 2` is a square, which of booleans has another dtype than a power.
+        return _elementwise(row, operands, array_function("power"))
+    return _elementwise(row, operands)
 
 
-def _elementwise(row: Elementwise, operands: list[Operand]) -> LazyArray:
+def _elementwise(row: Elementwise, operands: list[Operand], called: Any = None) -> LazyArray:
     backend = common_backend(operands)
     kinds = tuple(one.kind for one in operands)
     dtype = scalar_checked_dtype(row.ufunc, operands, kinds, backend)
     shape = broadcast(*(one.shape for one in operands))
-    return make(row.function, tuple(one.arg for one in operands), NO_KWARGS, shape, dtype, backend)
+    return make(called or row.function, tuple(one.arg for one in operands), NO_KWARGS, shape, dtype, backend)
 
 
 def scalar_checked_dtype(
@@ -43,7 +48,7 @@ def scalar_checked_dtype(
     if all(isinstance(kind, type) for kind in kinds):
         kinds = tuple(np.dtype(kind) for kind in kinds)
     dtype = ufunc_dtype(ufunc, kinds)
-    if ufunc.__name__ not in _MATH_OF_INTEGERS:
+    if ufunc.__name__ not in _TAKE_ANY_INTEGER:
         for one in operands:
             if one.kind is int:
                 check_scalar(one.arg, dtype if dtype is None or dtype.kind != "b" else _array_dtype(operands))
@@ -155,6 +160,9 @@ def _general(row: Elementwise, self: Any, other: Any) -> Any:
         if isinstance(other, Node) and row.method in ("__eq__", "__ne__"):
             raise TypeError("== of an array and a lazy expression: say lazycache.array.asarray(e, shape=…) first")
         return NotImplemented
+    if row.ufunc is np.power and self._dtype == BOOL and type(other) is int and other == 2:
+        row = BY_NAME["square"]
+        return _elementwise(row, [operand(self)])
     return _elementwise(row, [operand(self), found])
 
 

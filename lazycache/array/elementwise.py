@@ -161,8 +161,6 @@ def clip(x: Any, /, min: Any = None, max: Any = None, out: Any = None) -> LazyAr
         dtype = foreign_dtype(np.maximum, kinds[:2]) if len(given) == 1 else None
     else:
         dtype = found.dtype if not given else result_type(kinds)
-        for bound in given:
-            check_scalar(bound.arg, dtype)
     args = (found.arg, *(None if bound is None else bound.arg for bound in bounds))
     return make(array_function("clip"), args, NO_KWARGS, shape, dtype, backend)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from lazycache.array.functions import ArrayFunction
 from lazycache.array.node import ArrayNode
-from lazycache.nests import find_nodes, is_nest, substitute
+from lazycache.nests import NATIVES, find_nodes, is_nest, substitute
 from lazycache.nodes import Node, inner_first
 
 
@@ -39,28 +40,34 @@ def compute(lz: Any) -> Any:
     roots = find_nodes(lz)
     if not roots:
         return lz
-    others = settle(roots)
-    return substitute(lz, {id(root): root._value if id(root) not in others else others[id(root)] for root in roots})
+    values = settle(roots)
+    return substitute(lz, {id(root): _result(root, values) for root in roots})
+
+
+def _result(root: Node, values: dict[int, Any]) -> Any:
+    return root._value if root._function is None else values[id(root)]
 
 
 def settle(roots: list[Node]) -> dict[int, Any]:
-    """Compute the arrays below `roots` in place; return the values of roots that are no arrays, by id."""
-    order = list(inner_first(roots))
-    foreign = [node for node in order if not isinstance(node, ArrayNode) and node._function is not None]
+    """Compute the arrays below `roots` in place; return the values of nodes that are no arrays, by id."""
     values: dict[int, Any] = {}
-    if foreign:
-        values = _evaluate_foreign(foreign, order, roots)
-    order.reverse()
-    while order:
-        # Popped, so that an intermediate is freed as soon as those that need it are computed.
-        node = order.pop()
-        if isinstance(node, ArrayNode):
-            settle_one(node, values)
-    return (
-        {id(root): values.get(id(root), root._value) for root in roots if not isinstance(root, ArrayNode)}
-        if (foreign or any(not isinstance(root, ArrayNode) for root in roots))
-        else values
-    )
+    stack = list(reversed(roots))
+    while stack:
+        node = stack[-1]
+        if node._function is None or id(node) in values:
+            stack.pop()
+            continue
+        if not isinstance(node, ArrayNode):
+            values.update(_evaluate_foreign(roots))
+            continue
+        pending = [dep for dep in node._deps if dep._function is not None and id(dep) not in values]
+        if pending:
+            pending.reverse()
+            stack += pending
+            continue
+        settle_one(node, values)
+        stack.pop()
+    return values
 
 
 def settle_one(node: ArrayNode, values: dict[int, Any]) -> None:
@@ -71,11 +78,19 @@ def settle_one(node: ArrayNode, values: dict[int, Any]) -> None:
     if function is None:
         return
     try:
-        if kwargs:
-            named = {name: _value(arg, values) for name, arg in kwargs.items()}
-            value = function.call(tuple([_value(arg, values) for arg in args]), named)
+        given = [
+            arg._value
+            if isinstance(arg, ArrayNode) and arg._function is None
+            else arg
+            if type(arg) in NATIVES
+            else _value(arg, values)
+            for arg in args
+        ]
+        if not kwargs and type(function) is ArrayFunction and function.operator is not None:
+            value = function.operator(*given)
         else:
-            value = function.call(tuple([_value(arg, values) for arg in args]), kwargs)
+            named = {name: _value(arg, values) for name, arg in kwargs.items()}
+            value = function.call(tuple(given), named)
     except Exception as error:
         from lazycache.evaluation import annotate
 
@@ -87,26 +102,23 @@ def settle_one(node: ArrayNode, values: dict[int, Any]) -> None:
 def _value(arg: Any, values: dict[int, Any]) -> Any:
     if isinstance(arg, Node):
         return arg._value if arg._function is None else values[id(arg)]
-    if type(arg) in _NESTS or is_nest(arg):
+    if is_nest(arg):
         inside = find_nodes(arg)
         if inside:
             return substitute(arg, {id(node): _value(node, values) for node in inside})
     return arg
 
 
-_NESTS = (tuple, list, dict, slice)
-
-
-def _evaluate_foreign(foreign: list[Node], order: list[Node], roots: list[Node]) -> dict[int, Any]:
-    """Evaluate what is no array but has arrays above or below it, with the general evaluator."""
+def _evaluate_foreign(roots: list[Node]) -> dict[int, Any]:
+    """Evaluate what is no array but has arrays above it, or is a root, with the general evaluator."""
     from lazycache.evaluation import compute as evaluate
 
-    above: set[int] = {id(root) for root in roots}
-    for node in order:
+    wanted = {id(root): root for root in roots}
+    for node in inner_first(roots):
         if isinstance(node, ArrayNode):
-            above.update(id(dep) for dep in node._deps)
-    wanted = [node for node in foreign if id(node) in above]
-    return dict(zip(map(id, wanted), evaluate(wanted), strict=True))
+            wanted.update((id(dep), dep) for dep in node._deps)
+    foreign = [node for node in wanted.values() if not isinstance(node, ArrayNode) and node._function is not None]
+    return dict(zip(map(id, foreign), evaluate(foreign), strict=True))
 
 
 def maybe_materialize(x: Any) -> Any:
@@ -136,7 +148,9 @@ def compute_constants(lz: Any, variables: Any) -> None:
     needed: dict[int, Node] = {}
     order = list(inner_first(find_nodes(lz)))
     for node in order:
-        if type(node._function) is Unbound or (id(node) not in changing and any(id(dep) in changing for dep in node._deps)):
+        if type(node._function) is Unbound or (
+            id(node) not in changing and any(id(dep) in changing for dep in node._deps)
+        ):
             changing.add(id(node))
     for node in order:
         inside = node._deps if id(node) in changing else ()

@@ -113,13 +113,14 @@ def array_function(name: str, backend: str | None = None, n_outputs: int | None 
 
 def find(name: str, backend: str) -> Callable[..., Any]:
     """Return a backend's function; a TypeError says that it has none."""
-    if backend == "numpy":
-        found = OWN.get(name) or backends.attribute(np, name)
-    else:
-        found = _find_foreign(name, backend)
+    found = _find_numpy(name) if backend == "numpy" else _find_foreign(name, backend)
     if found is None:
         raise TypeError(f"the backend {backend!r} has no function {name!r}")
     return found
+
+
+def _find_numpy(name: str) -> Callable[..., Any] | None:
+    return OWN.get(name) or backends.attribute(np, name)
 
 
 def _find_foreign(name: str, backend: str) -> Callable[..., Any] | None:

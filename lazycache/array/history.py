@@ -119,7 +119,7 @@ class History:
 
 
 _STATISTICS: dict[str, Callable[[Any], float]] = {
-    "count": lambda node: 1,
+    "count": lambda _: 1,
     "sizein": lambda node: sum(size(dep) for dep in node._deps),
     "sizeout": size,
     "bytesin": lambda node: sum(size(dep, True) for dep in node._deps),

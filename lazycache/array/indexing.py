@@ -99,10 +99,8 @@ def take(x: Any, indices: Any, /, axis: int | None = None, out: Any = None, mode
     position = None if axis is None else normalize_axis(axis, len(found.shape))
     size = found.size if position is None else found.shape[position]
     _check_known(wanted.arg, 0 if position is None else position, size, mode)
-    if position is None:
-        shape = wanted.shape
-    else:
-        shape = (*found.shape[:position], *wanted.shape, *found.shape[position + 1 :])
+    rest = ((), ()) if position is None else (found.shape[:position], found.shape[position + 1 :])
+    shape = (*rest[0], *wanted.shape, *rest[1])
     options: dict[str, Any] = {} if axis is None else {"axis": axis}
     if mode != "raise":
         options["mode"] = mode

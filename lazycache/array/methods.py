@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _matmul(self: Any, other: Any) -> Any:
-    return products.matmul(self, other) if _fits(other) else NotImplemented
+    return products.matmul(self, other) if type(other) is type(self) or _fits(other) else NotImplemented
 
 
 def _rmatmul(self: Any, other: Any) -> Any:

@@ -172,16 +172,17 @@ def _blank(
     node._deps = deps
     node._key = None
     node._token = None
-    return_depth = 0
-    rope = NO_FILES
-    if len(deps) == 1 and isinstance(deps[0], ArrayNode):
-        return_depth = deps[0]._depth + 1
-        rope = deps[0]._rope
-    elif deps:
-        return_depth = _depth_of(deps)
-        rope = join_ropes(deps)
-    node._depth = return_depth
-    node._rope = rope
+    node._depth = 0
+    node._rope = NO_FILES
+    # Array nodes that depend on no file, as nearly all do, in few steps.
+    for dep in deps:
+        if dep.__class__ is not cls or dep._rope is not NO_FILES:
+            node._depth = _depth_of(deps)
+            node._rope = join_ropes(deps)
+            break
+        depth = dep._depth  # type: ignore[attr-defined]
+        if depth >= node._depth:
+            node._depth = depth + 1
     return node
 
 
@@ -275,7 +276,8 @@ def from_shape(shape: Any, backend: str | None = "numpy", dtype: Any = None, nam
 
 
 def make_call(backend: str | None, fn: Any, args: Any, kwargs: Any, shape: Any, deps: Any, dtype: Any) -> LazyArray:
-    """Make a node for any callable, as a user asks for one."""
+    """Make a node for any callable, as a user asks for one; dependencies that are not named are found all the same."""
+    del deps
     known = None if dtype is None else backends.numpy_dtype(dtype)
     named = NO_KWARGS if not kwargs else dict(kwargs)
     return _blank(as_function(fn), tuple(args), named, tuple(shape), known, backend, _find_deps(args, named))

@@ -105,7 +105,7 @@ def _dtypes(ufunc: np.ufunc, operands: list[Operand], options: dict[str, Any]) -
     kinds = tuple(one.kind for one in operands)
     if all(isinstance(kind, type) for kind in kinds):
         kinds = tuple(np.dtype(kind) for kind in kinds)
-    if None in kinds or not options:
+    if any(kind is None for kind in kinds) or not options:
         return ufunc_dtypes(ufunc, kinds) if ufunc.nout > 1 else (scalar_checked_dtype(ufunc, operands, kinds, None),)
     signature = options.get("signature", options.get("sig"))
     if "dtype" in options and options["dtype"] is not None:

@@ -13,7 +13,7 @@ from lazycache.array.infer import linalg as rules
 from lazycache.array.infer import manipulation as manipulation_rules
 from lazycache.array.infer.dtypes import DType, accumulated_dtype, foreign_dtype, result_type, ufunc_dtype
 from lazycache.array.infer.einsum import einsum_shape, parse_interleaved
-from lazycache.array.node import Operand, common_backend, make, operand
+from lazycache.array.node import ArrayNode, Operand, common_backend, make, operand
 from lazycache.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
@@ -36,13 +36,21 @@ def _product(name: str, left: Operand, right: Operand, shape: Shape, *args: Any,
     return make(array_function(name), (left.arg, right.arg, *args), kwargs or NO_KWARGS, shape, dtype, backend)
 
 
+_MATMUL = array_function("matmul")
+
+
 def matmul(x1: Any, x2: Any, /) -> LazyArray:
     """Return the matrix product, over stacks of matrices."""
+    if type(x1) is ArrayNode._concrete and type(x2) is type(x1) and x1._backend == x2._backend in NUMPY_RULES:
+        shape = rules.matmul(x1._shape, x2._shape)
+        dtype = ufunc_dtype(np.matmul, (x1._dtype, x2._dtype))
+        deps = (x1, x2) if x1 is not x2 else (x1,)
+        return make(_MATMUL, (x1, x2), NO_KWARGS, shape, dtype, x1._backend, deps)
     left, right = operand(x1), operand(x2)
     shape = rules.matmul(left.shape, right.shape)
     dtype = product_dtype(left, right, np.matmul)
     backend = common_backend((left, right))
-    return make(array_function("matmul"), (left.arg, right.arg), NO_KWARGS, shape, dtype, backend)
+    return make(_MATMUL, (left.arg, right.arg), NO_KWARGS, shape, dtype, backend)
 
 
 def dot(x1: Any, x2: Any, /) -> LazyArray:

@@ -20,7 +20,15 @@ from lazycache.array.infer.dtypes import (
     result_type,
     ufunc_dtype,
 )
-from lazycache.array.infer.reductions import Axis, accumulated, check_identity, normalize_axis, reduced, searched
+from lazycache.array.infer.reductions import (
+    Axis,
+    accumulated,
+    check_identity,
+    normalize_axes,
+    normalize_axis,
+    reduced,
+    searched,
+)
 from lazycache.array.node import Operand, make, operand
 from lazycache.nodes import NO_KWARGS
 
@@ -136,6 +144,11 @@ all = _truths("all")  # noqa: A001
 any = _truths("any")  # noqa: A001
 
 
+def _check_axes(x: Any, axis: Any) -> None:
+    """Refuse axis 0 of a 0-d array, which numpy takes in sums and not in means."""
+    normalize_axes(plain_axis(axis), len(operand(x).shape))
+
+
 def mean(
     x: Any,
     /,
@@ -147,6 +160,7 @@ def mean(
 ) -> LazyArray:
     """Return the arithmetic mean; of integers as float64."""
     refuse_out(out)
+    _check_axes(x, axis)
     known = mean_dtype(operand(x).dtype) if dtype is None else numpy_dtype(dtype)
     return _reduce("mean", x, axis, known, keepdims, dtype, NO_VALUE, where)
 
@@ -169,6 +183,7 @@ def _spreads(name: str) -> Callable[..., LazyArray]:
             if ddof != 0:
                 raise ValueError("ddof and correction can't be provided simultaneously.")
             ddof = correction
+        _check_axes(x, axis)
         known = real_dtype(mean_dtype(found.dtype)) if dtype is None else real_dtype(numpy_dtype(dtype))
         along = plain_axis(axis)
         shape = reduced(found.shape, along, keepdims)
@@ -270,6 +285,7 @@ def ptp(x: Any, /, axis: Any = None, out: Any = None, keepdims: bool = False) ->
 def median(x: Any, /, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> LazyArray:
     """Return the median."""
     refuse_out(out)
+    _check_axes(x, axis)
     return _reduce("median", x, axis, mean_dtype(operand(x).dtype), keepdims, None, NO_VALUE, NO_VALUE)
 
 

@@ -19,7 +19,9 @@ def lazy_like(value: Any) -> Any:
     return value
 
 
-def check(function: Callable[..., Any], *args: Any, eager: Callable[..., Any] | None = None, exact: bool = True) -> None:
+def check(
+    function: Callable[..., Any], *args: Any, eager: Callable[..., Any] | None = None, exact: bool = True
+) -> None:
     """Compare `function(lz, *lazy)` with `eager(np, *args)`: its error, or shape, dtype and values."""
     reference = eager or function
     try:
@@ -55,7 +57,7 @@ def compare(lazy: Any, expected: Any, exact: bool = True) -> None:
     assert all(size in (None, known) for size, known in zip(lazy.shape, wanted.shape, strict=True)), (
         f"inferred {lazy.shape}, numpy has {wanted.shape}"
     )
-    assert lazy.dtype in (None, wanted.dtype), f"inferred {lazy.dtype}, numpy has {wanted.dtype}"
+    assert lazy.dtype is None or lazy.dtype == wanted.dtype, f"inferred {lazy.dtype}, numpy has {wanted.dtype}"
     if exact:
         assert None not in lazy.shape
         assert lazy.dtype is not None

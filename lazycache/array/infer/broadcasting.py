@@ -21,6 +21,12 @@ def broadcast(*shapes: Shape) -> Shape:
     >>> broadcast((3, 1), (4,))
     (3, 4)
     """
+    if len(shapes) == 2:
+        left, right = shapes
+        if left == right or not right:
+            return left
+        if not left:
+            return right
     merged = _merge(shapes)
     if merged is None:
         texts = " ".join(shape_text(shape) for shape in shapes)

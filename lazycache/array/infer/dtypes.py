@@ -47,7 +47,8 @@ ALWAYS_BOOL = frozenset(
 @lru_cache(maxsize=4096)
 def ufunc_dtypes(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> tuple[DType, ...]:
     """Return the dtypes that `ufunc` gives for `operands`; a TypeError as numpy words it."""
-    if None in operands:
+    # By identity: numpy takes None for float64 where dtypes are compared.
+    if any(operand is None for operand in operands):
         known = BOOL if ufunc.__name__ in ALWAYS_BOOL else None
         return (known,) * ufunc.nout
     return tuple(ufunc.resolve_dtypes((*operands, *(None,) * ufunc.nout))[ufunc.nin :])
@@ -123,9 +124,9 @@ def foreign_dtype(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> DType:
     That is so for arrays of one dtype and Python scalars of no higher kind,
     unless integers become floating-point numbers, for which each has its default.
     """
-    arrays = {one for one in operands if not isinstance(one, type)}
-    if len(arrays) != 1 or None in arrays:
+    arrays = [one for one in operands if not isinstance(one, type)]
+    if any(one is None or one != arrays[0] for one in arrays) or not arrays:
         return BOOL if ufunc.__name__ in ALWAYS_BOOL else None
-    dtype = arrays.pop()
+    dtype = arrays[0]
     found = ufunc_dtype(ufunc, operands)
-    return found if found in (dtype, BOOL) else None
+    return found if found is not None and found in (dtype, BOOL) else None

@@ -33,7 +33,7 @@ def matmul(left: Shape, right: Shape, name: str = "matmul") -> Shape:
             f"{name}: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature "
             f"(n?,k),(k,m?)->(n?,m?) (size {other} is different from {inner})"
         )
-    batch = _broadcast_batch(left, right)
+    batch = _broadcast_batch(left, right) if len(left) > 2 or len(right) > 2 else ()
     return (*batch, *left[-2:-1], *(right[-1:] if len(right) > 1 else ()))
 
 
