@@ -58,6 +58,12 @@ def _write_class(walk: Walk, cls: type, at: At) -> bytes:
         parts.append(_encode_dataclass(walk, cls, at))
     if "__attrs_attrs__" in vars(cls):
         parts.append(_encode_attrs(walk, cls, at))
+    if hasattr(cls, "__struct_fields__"):
+        # A structure of msgspec keeps its defaults where its namespace does not show them.
+        where = at.to(f"the defaults of {cls.__qualname__}", "held")
+        parts += [walk.encode(getattr(cls, name), where) for name in ("__struct_fields__", "__struct_defaults__")]
+    if "__pydantic_fields__" in vars(cls):
+        parts.append(_encode_pydantic(walk, cls, at))
     if qualified_name(meta) not in _PLAIN_METACLASSES:
         parts.append(_encode_annotations(walk, cls, at))
     parts += _encode_namespace(walk, cls, at)
@@ -73,14 +79,20 @@ def _encode_namespace(walk: Walk, cls: type, at: At) -> list[bytes]:
             continue
         walk.watch.name(vars(cls), name, value, owner=cls)
         where = f"the attribute `{name}` of {cls.__qualname__}"
-        parts.append(text(b"n", name) + walk.encode(value, at.to(where, "held")))
+        # What libraries keep under such names follows from the rest, and often has no digest.
+        is_special = name.startswith("__") and name.endswith("__") and not is_own_class(type(value))
+        parts.append(text(b"n", name) + walk.encode(value, at.to(where, "foreign" if is_special else "held")))
     walk.watch.container(cls, lambda held: list(vars(held)))
     return parts
 
 
 def _is_derived(cls: type, name: str, value: object) -> bool:
     """Whether an entry is made by Python, or generated from what counts already."""
-    if name in _DERIVED or isinstance(value, MemberDescriptorType | GetSetDescriptorType):
+    if (
+        name in _DERIVED
+        or name.startswith("__pydantic_")
+        or isinstance(value, MemberDescriptorType | GetSetDescriptorType)
+    ):
         return True
     if isinstance(cls, enum.EnumMeta):
         return name in cls.__members__ or name in _ENUM_DERIVED
@@ -132,6 +144,16 @@ def _encode_attrs(walk: Walk, cls: type, at: At) -> bytes:
         held = (factory, field.validator, field.converter, field.on_setattr)
         parts += [walk.encode(value, where) for value in held]
     return part(b"attrs", *parts)
+
+
+def _encode_pydantic(walk: Walk, cls: type, at: At) -> bytes:
+    parts = []
+    for name, field in vars(cls)["__pydantic_fields__"].items():
+        where = at.to(f"the field `{name}` of {cls.__qualname__}", "held")
+        rules = [words for words in map(repr, field.metadata) if " at 0x" not in words]
+        parts.append(text(b"field", name) + text(b"s", " ".join(rules)))
+        parts += [walk.encode(field.default, where), walk.encode(field.default_factory, where)]
+    return part(b"pydantic", *parts)
 
 
 def flag(value: bool | None) -> bytes:

@@ -20,7 +20,16 @@ def encode_dependency(walk: Walk, entry: object, at: At) -> bytes:
         return _named(walk, entry)
     if isinstance(entry, ModuleType):
         return _module(walk, entry)
-    return part(b"value", walk.encode(entry, at.to("an entry of depends=", "held")))
+    return part(b"value", walk.encode(entry, at.to("an entry of depends=", "held")), _installed_version(entry))
+
+
+def _installed_version(entry: object) -> bytes:
+    """The version of the package that a function or class comes from, if that is not the user's own."""
+    home = sys.modules.get(str(getattr(entry, "__module__", None)))
+    if home is None or is_own_module(home) or not (isinstance(entry, type) or callable(entry)):
+        return b""
+    top = sys.modules.get(home.__name__.partition(".")[0], home)
+    return part(b"package", text(b"s", _version(top)))
 
 
 def _named(walk: Walk, name: str) -> bytes:

@@ -62,6 +62,8 @@ def is_own_module_name(name: str) -> bool:
 def is_own_function(function: FunctionType) -> bool:
     """Return whether a function's code is the user's own, whatever its ``__module__`` says."""
     path = function.__code__.co_filename
+    if path.startswith("<doctest "):
+        return True
     if path.startswith("<") and not path.startswith("<frozen "):
         return is_own_module_name(function.__globals__.get("__name__", "__main__"))
     return is_own_file(path)

@@ -11,7 +11,6 @@ import importlib.util
 import linecache
 import os
 import stat
-import weakref
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
@@ -19,6 +18,7 @@ from typing import Any, NamedTuple
 from .blocks import find_block
 from .codes import encode_code, encode_untexted, names_in_code, nested_codes
 from .compiling import compiles_to
+from .memo import IdentityMemo
 from .names import Names, find_names
 from .syntax import FunctionNode, encode_tree
 
@@ -52,7 +52,7 @@ class _Candidate(NamedTuple):
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _PLAIN_LOADERS = frozenset({"_frozen_importlib", "_frozen_importlib_external", "zipimport"})
-_texts: dict[int, tuple["weakref.ref[CodeType]", Text]] = {}
+_texts: IdentityMemo[Text] = IdentityMemo()
 
 
 def text_of(function: FunctionType, is_invisible: Callable[[ast.expr], bool]) -> Text:
@@ -64,15 +64,11 @@ def text_of(function: FunctionType, is_invisible: Callable[[ast.expr], bool]) ->
     is_invisible : callable
         Says of a decorator's expression that it does not count.
     """
-    code = function.__code__
-    known = _texts.get(id(code))
-    if known is not None and known[0]() is code:
-        return known[1]
-    text = _find_text(function, is_invisible)
-    if text.mismatch is None:
-        # By identity: equal code objects may come from texts that differ.
-        place = id(code)
-        _texts[place] = (weakref.ref(code, lambda _: _texts.pop(place, None)), text)
+    text = _texts.get(function.__code__)
+    if text is None:
+        text = _find_text(function, is_invisible)
+        if text.mismatch is None:
+            _texts.put(function.__code__, text)
     return text
 
 

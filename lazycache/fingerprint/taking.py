@@ -1,11 +1,11 @@
 """Taking a fingerprint, and the tokens of functions and classes that are values."""
 
-import weakref
 from typing import Any, Literal
 
 from lazycache_storage.digest import Digest
 
 from .depends import encode_dependency
+from .memo import IdentityMemo
 from .natives import encode_scalar, part
 from .values import encode
 from .walk import At, Walk
@@ -39,20 +39,13 @@ def _display_name(function: Any) -> str:
     return name if isinstance(name, str) else repr(type(function).__qualname__)
 
 
-_tokens: dict[int, tuple["weakref.ref[Any]", Fingerprint]] = {}
+_tokens: IdentityMemo[Fingerprint] = IdentityMemo()
 
 
 def value_token(value: Any) -> bytes:
     """Return the bytes that stand for a function, a class or a callable that is used as a value."""
-    place = id(value)
-    known = _tokens.get(place)
-    if known is not None and known[0]() is value and known[1].is_current():
-        return known[1].digest
-    taken = take(value, undigested=value)
-    try:
-        # By identity: a metaclass may define == and hash.
-        _tokens[place] = (weakref.ref(value, lambda _: _tokens.pop(place, None)), taken)
-    except TypeError:
-        # No weak references to this type: it is walked each time.
-        return taken.digest
+    taken = _tokens.get(value)
+    if taken is None or not taken.is_current():
+        taken = take(value, undigested=value)
+        _tokens.put(value, taken)
     return taken.digest

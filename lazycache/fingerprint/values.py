@@ -180,15 +180,23 @@ def _items(walk: Walk, value: Any, at: At) -> bytes:
 
 
 def _member(walk: Walk, value: Any, at: At) -> bytes | None:
-    """Enum members, and frozen dataclasses: as constant as what is in them."""
+    """Enum members, and frozen instances: as constant as what is in them."""
+    kind = type(value)
     if isinstance(value, enum.Enum):
-        return part(b"member", walk.encode(type(value), at), text(b"s", str(value.name)))
-    if dataclasses.is_dataclass(value) and vars(type(value)).get("__dataclass_params__", None):
-        if not vars(type(value))["__dataclass_params__"].frozen:
-            return None
-        fields = [(field.name, getattr(value, field.name)) for field in dataclasses.fields(value)]
-        members = [text(b"s", name) + walk.encode(item, at.to(f"{at.where}.{name}")) for name, item in fields]
-        return part(b"frozen", walk.encode(type(value), at), *members)
+        return part(b"member", walk.encode(kind, at), text(b"s", str(value.name)))
+    names = _frozen_fields(kind)
+    if names is None:
+        return None
+    members = [text(b"s", name) + walk.encode(getattr(value, name), at.to(f"{at.where}.{name}")) for name in names]
+    return part(b"frozen", walk.encode(kind, at), *members)
+
+
+def _frozen_fields(kind: type) -> list[str] | None:
+    parameters = getattr(kind, "__dataclass_params__", None)
+    if parameters is not None and parameters.frozen:
+        return [field.name for field in dataclasses.fields(kind)]
+    if hasattr(kind, "__attrs_attrs__") and kind.__setattr__.__name__ == "_frozen_setattrs":
+        return [field.name for field in kind.__attrs_attrs__]
     return None
 
 
@@ -207,6 +215,8 @@ def _callable(walk: Walk, value: Any, at: At) -> bytes | None:
     wrapped = getattr(value, "__wrapped__", None)
     if wrapped is None and type(value).__name__ == "vectorize":
         wrapped = (value.pyfunc, value.otypes, value.signature, value.excluded)
+    if wrapped is None and type(value).__name__ == "curry":
+        wrapped = getattr(value, "_partial", None)
     if wrapped is not None:
         return part(b"wrapper", text(b"s", qualified_name(type(value))), walk.encode(wrapped, at))
     return None

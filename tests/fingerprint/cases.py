@@ -31,7 +31,7 @@ class Case:
 CASES = (
     Case(
         "its own text",
-        '''
+        '''\
 import os  # imports
 
 def run(x, y: int = 1) -> int:
@@ -55,8 +55,14 @@ def run(x, y: int = 1) -> int:
     ),
     Case(
         "a helper of a helper",
-        "from lib import first\ndef run(x): return first(x)\n",
-        "def first(x): return second(x)\ndef second(x): return x + 1  # note\n",
+        """\
+from lib import first
+def run(x): return first(x)
+""",
+        """\
+def first(x): return second(x)
+def second(x): return x + 1  # note
+""",
         counts=(("x + 1", "x + 2"), ("second(x)\n", "-second(x)\n")),
         keeps=(
             ("# note", ""),
@@ -66,88 +72,186 @@ def run(x, y: int = 1) -> int:
     ),
     Case(
         "a member of a module",
-        "import lib\nimport lib as other\ndef run(x): return lib.helper(x), other.RATE\n",
-        "RATE = 1.5\ndef helper(x): return x + 1\nUNUSED = [3]\n",
+        """\
+import lib
+import lib as other
+def run(x): return lib.helper(x), other.RATE
+""",
+        """\
+RATE = 1.5
+def helper(x): return x + 1
+UNUSED = [3]
+""",
         counts=(("x + 1", "x + 2"), ("1.5", "1.25")),
         keeps=(("[3]", "[4]"), ("UNUSED", "import os\nUNUSED")),
     ),
     Case(
         "an import in the body",
-        "def run(x):\n    import lib as l\n    from lib import more\n    return l.helper(x) + more(x)\n",
-        "def helper(x): return x + 1\ndef more(x): return x * 3\ndef unused(): return 9\n",
+        """\
+def run(x):
+    import lib as l
+    from lib import more
+    return l.helper(x) + more(x)
+""",
+        """\
+def helper(x): return x + 1
+def more(x): return x * 3
+def unused(): return 9
+""",
         counts=(("x + 1", "x + 2"), ("x * 3", "x * 4")),
         keeps=(("return 9", "return 8"),),
     ),
     Case(
         "constants",
-        "from pathlib import Path\nA, B, C, D, E = 1, 'x', (1, (2.0, None)), frozenset({'p', 'q'}), Path('data')\n"
-        "UNUSED = 7\ndef run(): return [A, B, C, D, E]\n",
+        """\
+from pathlib import Path
+A, B, C, D, E = 1, 'x', (1, (2.0, None)), frozenset({'p', 'q'}), Path('data')
+UNUSED = 7
+def run(): return [A, B, C, D, E]
+""",
         counts=(("1, 'x'", "True, 'x'"), ("'x'", "b'x'"), ("2.0", "2"), ("'q'", "'r'"), ("'data'", "'date'")),
         keeps=(("{'p', 'q'}", "{'q', 'p'}"), ("UNUSED = 7", "UNUSED = 8")),
     ),
     Case(
         "dispatch tables",
-        "from lib import one, two\nTABLE = {'a': one, 'b': [two, 3]}\ndef run(k): return TABLE[k]\n",
-        "def one(x): return x + 1\ndef two(x): return x + 2\n",
+        """\
+from lib import one, two
+TABLE = {'a': one, 'b': [two, 3]}
+def run(k): return TABLE[k]
+""",
+        """\
+def one(x): return x + 1
+def two(x): return x + 2
+""",
         counts=(("x + 1", "x + 10"), ("x + 2", "x + 20"), ("'a': one", "'c': one"), ("two, 3", "two, 4")),
     ),
     Case(
         "a wrapper made with wraps",
-        "from lib import timed\n@timed\ndef helper(x): return x + 1\ndef run(x): return helper(x)\n",
-        "import functools\nTIMES = 2\ndef timed(function):\n    @functools.wraps(function)\n"
-        "    def wrapper(*a): return function(*a) * TIMES\n    return wrapper\n",
+        """\
+from lib import timed
+@timed
+def helper(x): return x + 1
+def run(x): return helper(x)
+""",
+        """\
+import functools
+TIMES = 2
+def timed(function):
+    @functools.wraps(function)
+    def wrapper(*a): return function(*a) * TIMES
+    return wrapper
+""",
         counts=(("x + 1", "x + 2"), ("* TIMES", "+ TIMES"), ("TIMES = 2", "TIMES = 3")),
         keeps=(("def timed(function):", "def timed(function):  # note"),),
     ),
     Case(
         "a wrapper made without wraps",
-        "from lib import scaled\n@scaled(3)\ndef helper(x): return x + 1\ndef run(x): return helper(x)\n",
-        "def scaled(by):\n    def deco(function):\n        def wrapper(*a): return function(*a) * by\n"
-        "        return wrapper\n    return deco\n",
+        """\
+from lib import scaled
+@scaled(3)
+def helper(x): return x + 1
+def run(x): return helper(x)
+""",
+        """\
+def scaled(by):
+    def deco(function):
+        def wrapper(*a): return function(*a) * by
+        return wrapper
+    return deco
+""",
         counts=(("x + 1", "x + 2"), ("* by", "+ by"), ("scaled(3)", "scaled(4)")),
     ),
     Case(
         "cached helpers",
-        "import functools\n@functools.lru_cache(maxsize=10)\ndef one(x): return x + 1\n@functools.cache\n"
-        "def two(x): return x + 2\ndef run(x): return one(x) + two(x)\n",
+        """\
+import functools
+@functools.lru_cache(maxsize=10)
+def one(x): return x + 1
+@functools.cache
+def two(x): return x + 2
+def run(x): return one(x) + two(x)
+""",
         counts=(("x + 1", "x + 3"), ("x + 2", "x + 3")),
     ),
     Case(
         "context managers and single dispatch",
-        "import functools, contextlib\n@contextlib.contextmanager\ndef opened(x):\n    yield x + 1\n"
-        "@functools.singledispatch\ndef kind(x): return 'any'\n@kind.register\ndef _(x: int): return 'int'\n"
-        "def run(x):\n    with opened(x) as y: return kind(y)\n",
+        """\
+import functools, contextlib
+@contextlib.contextmanager
+def opened(x):
+    yield x + 1
+@functools.singledispatch
+def kind(x): return 'any'
+@kind.register
+def _(x: int): return 'int'
+def run(x):
+    with opened(x) as y: return kind(y)
+""",
         counts=(("x + 1", "x + 2"), ("'any'", "'all'"), ("'int'", "'integer'")),
     ),
     Case(
         "partials",
-        "import functools\nfrom lib import power\nsquare = functools.partial(power, exponent=2)\nrun = functools.partial(square, 3)\n",
-        "def power(x, exponent): return x ** exponent\n",
+        """\
+import functools
+from lib import power
+square = functools.partial(power, exponent=2)
+run = functools.partial(square, 3)
+""",
+        """\
+def power(x, exponent): return x ** exponent
+""",
         counts=(("exponent=2", "exponent=4"), ("(square, 3)", "(square, 3.0)"), ("x **", "-x **")),
     ),
     Case(
         "mutual recursion",
-        "def even(n): return n == 0 or odd(n - 1)\ndef odd(n): return n != 0 and even(n - 1)\ndef run(n): return even(n)\n",
+        """\
+def even(n): return n == 0 or odd(n - 1)
+def odd(n): return n != 0 and even(n - 1)
+def run(n): return even(n)
+""",
         counts=(("n == 0", "n == 1"), ("n != 0", "n != 1")),
         keeps=(("def odd", "# note\ndef odd"),),
     ),
     Case(
         "recursion from the root",
-        "def run(n): return 1 if n < 2 else n * step(n)\ndef step(n): return run(n - 1)\n",
+        """\
+def run(n): return 1 if n < 2 else n * step(n)
+def step(n): return run(n - 1)
+""",
         counts=(("n < 2", "n < 3"), ("n - 1", "n - 2")),
     ),
     Case(
         "closures",
-        "from lib import make\nrun = make(3, lambda x: x + 1)\n",
-        "def make(by, function):\n    def inner(x):\n        def deeper(): return function(x) * by\n        return deeper()\n    return inner\n",
+        """\
+from lib import make
+run = make(3, lambda x: x + 1)
+""",
+        """\
+def make(by, function):
+    def inner(x):
+        def deeper(): return function(x) * by
+        return deeper()
+    return inner
+""",
         counts=(("make(3", "make(4"), ("x + 1", "x + 2"), ("* by", "- by")),
         keeps=(("def make", "def other(): pass\ndef make"),),
     ),
     Case(
         "nested functions, lambdas and comprehensions",
-        "from lib import one, two, three, four\ndef run(xs):\n    def inner(y): return one(y)\n    class Local:\n"
-        "        kept = three(1)\n    return [two(x) for x in map(inner, xs)], (lambda z: four(z))(1), Local.kept\n",
-        "def one(x): return 1\ndef two(x): return 2\ndef three(x): return 3\ndef four(x): return 4\n",
+        """\
+from lib import one, two, three, four
+def run(xs):
+    def inner(y): return one(y)
+    class Local:
+        kept = three(1)
+    return [two(x) for x in map(inner, xs)], (lambda z: four(z))(1), Local.kept
+""",
+        """\
+def one(x): return 1
+def two(x): return 2
+def three(x): return 3
+def four(x): return 4
+""",
         counts=(
             ("return 1", "return 10"),
             ("return 2", "return 20"),
@@ -157,39 +261,82 @@ def run(x, y: int = 1) -> int:
     ),
     Case(
         "names that only look global",
-        "data = [1]\nhelper = {2}\ndef run(x):\n    data = x.helper\n    return [helper for helper in data], lambda data: data\n",
+        """\
+data = [1]
+helper = {2}
+def run(x):
+    data = x.helper
+    return [helper for helper in data], lambda data: data
+""",
         keeps=(("data = [1]", "data = object"), ("{2}", "{3}")),
     ),
     Case(
         "a method through self",
-        "class Run:\n    rate = 2\n    def __init__(self): self.value = 3\n    def run(self, x): return self.step(x) * self.rate\n"
-        "    def step(self, x): return self.twice(x) + 1\n    @property\n    def unused(self): return 5\n"
-        "    @staticmethod\n    def twice(x): return x * 2\n",
+        """\
+class Run:
+    rate = 2
+    def __init__(self): self.value = 3
+    def run(self, x): return self.step(x) * self.rate
+    def step(self, x): return self.twice(x) + 1
+    @property
+    def unused(self): return 5
+    @staticmethod
+    def twice(x): return x * 2
+""",
         root="Run.run",
         counts=(("rate = 2", "rate = 3"), (") + 1", ") + 2"), ("x * 2", "x * 3")),
         keeps=(("return 5", "return 6"), ("self.value = 3", "self.value = 4")),
     ),
     Case(
         "a method of a base class, a property and a class method",
-        "from lib import Base\nclass Run(Base):\n    def run(self): return self.inherited(), self.size, self.make()\n",
-        "class Base:\n    def inherited(self): return 1\n    @property\n    def size(self): return 2\n"
-        "    @classmethod\n    def make(cls): return 3\n    def other(self): return 4\n",
+        """\
+from lib import Base
+class Run(Base):
+    def run(self): return self.inherited(), self.size, self.make()
+""",
+        """\
+class Base:
+    def inherited(self): return 1
+    @property
+    def size(self): return 2
+    @classmethod
+    def make(cls): return 3
+    def other(self): return 4
+""",
         root="Run.run",
         counts=(("return 1", "return 10"), ("return 2", "return 20"), ("return 3", "return 30")),
         keeps=(("return 4", "return 40"),),
     ),
     Case(
         "super",
-        "from lib import Base\nclass Run(Base):\n    def run(self): return super().run() + 1\n",
-        "class Base:\n    def run(self): return 2\n",
+        """\
+from lib import Base
+class Run(Base):
+    def run(self): return super().run() + 1
+""",
+        """\
+class Base:
+    def run(self): return 2
+""",
         root="Run.run",
         counts=(("return 2", "return 3"),),
     ),
     Case(
         "a class with bases",
-        "from lib import Base\nclass Thing(Base):\n    kind = 'a'\n    table = {'k': [1]}\n    def get(self): return 1\n"
-        "def run(): return Thing()\n",
-        "class Root:\n    def low(self): return 'low'\nclass Base(Root):\n    def get(self): return 'get'\n",
+        """\
+from lib import Base
+class Thing(Base):
+    kind = 'a'
+    table = {'k': [1]}
+    def get(self): return 1
+def run(): return Thing()
+""",
+        """\
+class Root:
+    def low(self): return 'low'
+class Base(Root):
+    def get(self): return 'get'
+""",
         counts=(
             ("'a'", "'b'"),
             ("return 1", "return 2"),
@@ -202,8 +349,16 @@ def run(x, y: int = 1) -> int:
     ),
     Case(
         "a dataclass",
-        "from dataclasses import dataclass, field\n@dataclass\nclass P:\n    x: int\n    y: list = field(default_factory=list)\n"
-        "    z: float = 1.0\n    def area(self): return self.x * 2\ndef run(): return P(1).area()\n",
+        """\
+from dataclasses import dataclass, field
+@dataclass
+class P:
+    x: int
+    y: list = field(default_factory=list)
+    z: float = 1.0
+    def area(self): return self.x * 2
+def run(): return P(1).area()
+""",
         counts=(
             ("1.0", "2.0"),
             ("x * 2", "x * 3"),
@@ -214,9 +369,19 @@ def run(x, y: int = 1) -> int:
     ),
     Case(
         "enums and named tuples",
-        "import enum, collections, typing\nclass E(enum.Enum):\n    A = 1\n    B = 2\n    def shown(self): return 'shown'\n"
-        "N = collections.namedtuple('N', 'a b', defaults=[7])\nclass T(typing.NamedTuple):\n    u: int = 5\n"
-        "    def total(self): return 'total'\nO = E.A\ndef run(): return E.B, N(1, 2), T(), O\n",
+        """\
+import enum, collections, typing
+class E(enum.Enum):
+    A = 1
+    B = 2
+    def shown(self): return 'shown'
+N = collections.namedtuple('N', 'a b', defaults=[7])
+class T(typing.NamedTuple):
+    u: int = 5
+    def total(self): return 'total'
+O = E.A
+def run(): return E.B, N(1, 2), T(), O
+""",
         counts=(
             ("B = 2", "B = 3"),
             ("'shown'", "'show'"),
@@ -229,22 +394,46 @@ def run(x, y: int = 1) -> int:
     ),
     Case(
         "a callable instance and a bound method",
-        "from lib import Scale\nscale = Scale(2)\ncall = Scale(5).twice\ndef run(x): return scale(x) + call(x)\n",
-        "class Scale:\n    def __init__(self, by): self.by = by\n    def __call__(self, x): return x * self.by\n"
-        "    def twice(self, x): return 2 * self.by\n",
+        """\
+from lib import Scale
+scale = Scale(2)
+call = Scale(5).twice
+def run(x): return scale(x) + call(x)
+""",
+        """\
+class Scale:
+    def __init__(self, by): self.by = by
+    def __call__(self, x): return x * self.by
+    def twice(self, x): return 2 * self.by
+""",
         counts=(("Scale(2)", "Scale(3)"), ("x * self", "x + self"), ("2 * self", "3 * self"), ("Scale(5)", "Scale(6)")),
     ),
     Case(
         "frozen dataclasses as constants",
-        "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass Settings:\n    rate: float\n    kind: str = 'a'\n"
-        "S = Settings(1.0)\ndef run(): return S.rate\n",
+        """\
+from dataclasses import dataclass
+@dataclass(frozen=True)
+class Settings:
+    rate: float
+    kind: str = 'a'
+S = Settings(1.0)
+def run(): return S.rate
+""",
         counts=(("1.0", "1.5"), ("'a'", "'b'")),
     ),
     Case(
         "installed packages, modules and loggers by name",
-        "import logging, math, os.path as path\nimport lib\nlog = logging.getLogger('job')\nOTHER = 1\n"
-        "def run(x):\n    log.info('x'); return math.sqrt(x), path.join('a'), len([x]), str(lib)\n",
-        "anything = 1\n",
+        """\
+import logging, math, os.path as path
+import lib
+log = logging.getLogger('job')
+OTHER = 1
+def run(x):
+    log.info('x'); return math.sqrt(x), path.join('a'), len([x]), str(lib)
+""",
+        """\
+anything = 1
+""",
         counts=(
             ("import logging, math", "import logging, cmath as math"),
             ("'job'", "'work'"),
@@ -255,38 +444,64 @@ def run(x, y: int = 1) -> int:
     ),
     Case(
         "only itself",
-        "from lib import helper\ndef run(x, y=1): return helper(x) + 1\n",
-        "def helper(x): return x + 5\n",
+        """\
+from lib import helper
+def run(x, y=1): return helper(x) + 1
+""",
+        """\
+def helper(x): return x + 5
+""",
         options={"code": "self"},
         counts=((") + 1", ") + 2"), ("y=1", "y=2")),
         keeps=(("x + 5", "x + 6"),),
     ),
     Case(
         "nothing",
-        "def run(x): return x + 1\n",
+        """\
+def run(x): return x + 1
+""",
         options={"code": "none"},
         keeps=(("x + 1", "x + 2"),),
     ),
     Case(
         "ignored globals",
-        "import lib\nCALLS = []\nclass K:\n    seen = 0\ndef run(x):\n    CALLS.append(x); lib.LOG[x] = 1; return K\n",
-        "LOG = {}\n",
+        """\
+import lib
+CALLS = []
+class K:
+    seen = 0
+def run(x):
+    CALLS.append(x); lib.LOG[x] = 1; return K
+""",
+        """\
+LOG = {}
+""",
         options={"ignore": ["CALLS", "lib.LOG", "K.seen"]},
         keeps=(("CALLS = []", "CALLS = [object()]"), ("LOG = {}", "LOG = {1: 2}"), ("seen = 0", "seen = 1")),
     ),
     Case(
         "dependencies",
-        "def run(x): return x\n",
-        "X = 1  # note\n",
+        """\
+def run(x): return x
+""",
+        """\
+X = 1  # note
+""",
         options={"depends": ["lib"]},
         counts=(("X = 1", "X = 2"),),
         keeps=(("# note", ""),),
     ),
     Case(
         "decorators of lazycache itself",
-        "from lazycache.current import in_context\ndef noted(**options): return lambda f: f\n"
-        "@in_context  # a decorator of ours\ndef helper(x): return x + 1\nrun = helper\n"
-        "@noted(a=1)\ndef other(x): return x\n",
+        """\
+from lazycache.current import in_context
+def noted(**options): return lambda f: f
+@in_context  # a decorator of ours
+def helper(x): return x + 1
+run = helper
+@noted(a=1)
+def other(x): return x
+""",
         counts=(("x + 1", "x + 2"),),
         keeps=(("a=1", "a=2"),),
     ),

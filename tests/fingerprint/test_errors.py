@@ -57,7 +57,7 @@ def test_an_open_file_is_named(tmp_path: Any) -> None:
 
 def test_stores_into_globals_are_seen_in_a_text() -> None:
     for run in (_stores_an_item, _counts_up, _counts_in_a_closure()):
-        with pytest.raises(FingerprintError, match="`_TABLE`|`_count`|`counted`"):
+        with pytest.raises(FingerprintError, match=r"`(_TABLE|_count|counted)`"):
             fingerprint(run)
     fingerprint(_only_stores)
 

@@ -18,7 +18,7 @@ GOLDEN: dict[str, str] = json.loads((HERE / "golden.json").read_text())
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("golden")
-    shutil.copy(HERE / "golden_program.py", folder / "job.py")
+    shutil.copy(HERE / "golden_program.txt", folder / "job.py")
     return str(folder)
 
 

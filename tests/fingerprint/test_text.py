@@ -99,25 +99,91 @@ def test_a_mismatch_in_a_helper_counts(load: Load, folder: Path) -> None:
     assert fingerprint(caller["f"]).mismatch is not None
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "import math, os.path as p\nfrom pathlib import Path\ndef f(x): return math.sqrt(x), p.join('a'), Path.cwd()\n",
-        "def outer(n):\n    class Local:\n        def f(self): return n, __x, super().__repr__()\n    return Local().f\nf = outer(1)\n",
-        "def f():\n    def f():\n        class C:\n            def g(self): return __class__\n        return C\n    return f\nf = f()\n",
-        "from __future__ import annotations\ndef f(x: 'int', *a: int, k: str = 'a', **kw) -> None:\n    y: int = 3\n    return a\n",
-        "def outer(__p):\n    class K:\n        __q = 1\n        def f(self): return __p, self.__q\n    return K.f\nclass X:\n    f = staticmethod(lambda: (lambda: __z))\nf = X.f()\n",
-        "@(lambda f: f)\n@(lambda f: f)\ndef f(\n    x,\n    y=(lambda: 1),\n):\n    s = '''\nleft\n'''\n    return (\n        x\n    )\n",
-        "if True:\n    def f(x):\n        # note\n\n        return [y for y in x if y], {a: b for a, b in x}\n\n",
-        "def f(x):\n    global G\n    G = x\n    try:\n        yield x\n    finally:\n        del G\n",
-        "async def f(x):\n    async with x as y:\n        return [z async for z in y]\n",
-        "f = lambda x, g=lambda: 2: (yield x)\n",
-        "def f(x):\n\treturn x\n",
-        "def f(): return 1",
-        "def f():\r\n    return 'a\fb'\r\n",
-        "# -*- coding: latin-1 -*-\ndef f(): return 'a\xe4'\n",
-    ],
-)
+KINDS = {
+    "methods of imported names": """\
+import math, os.path as p
+from pathlib import Path
+def f(x): return math.sqrt(x), p.join('a'), Path.cwd()
+""",
+    "a method of a nested class": """\
+def outer(n):
+    class Local:
+        def f(self): return n, __x, super().__repr__()
+    return Local().f
+f = outer(1)
+""",
+    "functions of one name in each other": """\
+def f():
+    def f():
+        class C:
+            def g(self): return __class__
+        return C
+    return f
+f = f()
+""",
+    "annotations": """\
+from __future__ import annotations
+def f(x: 'int', *a: int, k: str = 'a', **kw) -> None:
+    y: int = 3
+    return a
+""",
+    "private names and lambdas in lambdas": """\
+def outer(__p):
+    class K:
+        __q = 1
+        def f(self): return __p, self.__q
+    return K.f
+class X:
+    f = staticmethod(lambda: (lambda: __z))
+f = X.f()
+""",
+    "decorators and strings to the left": """\
+@(lambda f: f)
+@(lambda f: f)
+def f(
+    x,
+    y=(lambda: 1),
+):
+    s = '''
+left
+'''
+    return (
+        x
+    )
+""",
+    "an indented block": """\
+if True:
+    def f(x):
+        # note
+
+        return [y for y in x if y], {a: b for a, b in x}
+
+""",
+    "a generator": """\
+def f(x):
+    global G
+    G = x
+    try:
+        yield x
+    finally:
+        del G
+""",
+    "a coroutine": """\
+async def f(x):
+    async with x as y:
+        return [z async for z in y]
+""",
+    "a lambda with a lambda as default": """\
+f = lambda x, g=lambda: 2: (yield x)
+""",
+    "tabs": "def f(x):\n\treturn x\n",
+    "no line end at the end": "def f(): return 1",
+    "carriage returns and form feeds": "def f():\r\n    return 'a\x0cb'\r\n",
+    "another encoding": "# -*- coding: latin-1 -*-\ndef f(): return 'a\xe4'\n",
+}
+
+
+@pytest.mark.parametrize("text", KINDS.values(), ids=KINDS)
 def test_every_kind_of_function_is_found(load: Load, folder: Path, text: str) -> None:
     encoding = "latin-1" if "latin-1" in text else "utf-8"
     (folder / "kinds.py").write_bytes(text.encode(encoding))
