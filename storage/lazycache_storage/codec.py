@@ -9,10 +9,11 @@ from lazycache_storage.objects import Sink
 from lazycache_storage.pickles import decode_pickle, encode_pickle
 from lazycache_storage.plain import NotPlain
 from lazycache_storage.plain_decoder import Load, decode_plain
-from lazycache_storage.plain_encoder import encode_plain
+from lazycache_storage.plain_encoder import encode_plain, integer_form
 from lazycache_storage.record import ObjectRef, PayloadKind
 
 _SCALARS = frozenset({type(None), bool, int, float})
+_SHORT = 1000
 _pack = msgspec.msgpack.Encoder().encode
 
 
@@ -32,8 +33,12 @@ def encode(value: Any, sink: Sink) -> tuple[PayloadKind, bytes, tuple[ObjectRef,
     OSError
         If an array cannot be written.
     """
-    if type(value) in _SCALARS and (type(value) is not int or -(1 << 63) <= value < 1 << 63):
-        return "plain", _pack(value), ()
+    kind = type(value)
+    if kind in _SCALARS or (kind is str and len(value) < _SHORT and value.isascii()):
+        try:
+            return "plain", _pack(value), ()
+        except OverflowError:
+            return "plain", _pack(integer_form(value)), ()
     try:
         return "plain", encode_plain(value, sink), sink.refs
     except NotPlain:

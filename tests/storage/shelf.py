@@ -1,7 +1,9 @@
 """A folder of encoded values, without an index: what the tests of the codec need of a store."""
 
 import datetime
+import os
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,3 +70,17 @@ def facts(value: Any) -> Any:
 
 def _order(array: Any) -> str:
     return "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
+
+
+def overwrite(path: str, data: bytes) -> None:
+    """Replace the bytes of a file in place, as an editor might."""
+    os.chmod(path, 0o644)
+    Path(path).write_bytes(data)
+
+
+def damages() -> Iterator[tuple[str, Any]]:
+    yield "gone", lambda path: os.unlink(path)
+    yield "shorter", lambda path: overwrite(path, Path(path).read_bytes()[:-1])
+    yield "longer", lambda path: overwrite(path, Path(path).read_bytes() + b"x")
+    yield "empty", lambda path: overwrite(path, b"")
+    yield "overwritten", lambda path: overwrite(path, bytes(len(Path(path).read_bytes())))
