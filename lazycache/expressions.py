@@ -24,7 +24,7 @@ from lazycache.nests import (
     postorder,
     rebuild,
 )
-from lazycache.nodes import NO_FILES, NO_KWARGS, Callee, Node, Rope, join_ropes
+from lazycache.nodes import NO_FILES, NO_KWARGS, Callee, Node, Rope, argument_name, join_ropes
 from lazycache.numpy_protocols import EQUALITY_ADVICE
 from lazycache.operating import Operating
 from lazycache.operators import Operation
@@ -326,7 +326,12 @@ def build(function: Callee, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
     kwargs : mapping
         Anything; see `coerce`.
     """
-    coerced = tuple([coerce(arg, f"args[{position}]") for position, arg in enumerate(args)])
+    coerced = tuple(
+        [
+            arg if type(arg) in _INLINE or isinstance(arg, Node) else coerce(arg, argument_name(function, position))
+            for position, arg in enumerate(args)
+        ]
+    )
     if kwargs:
         return build_bound(function, coerced, {name: coerce(arg, name) for name, arg in kwargs.items()})
     return build_bound(function, coerced, NO_KWARGS)

@@ -15,7 +15,7 @@ from typing import Any
 
 from lazycache.digests import Memo, token
 from lazycache.nests import find_nodes, is_nest
-from lazycache.nodes import Node
+from lazycache.nodes import Node, argument_name
 from lazycache_storage.digest import Digest, digest_of_token
 
 PREFIX_CALL = b"lazycache call 1\0"
@@ -175,7 +175,7 @@ def _path_to(node: Node, dep: Node) -> str:
     """Say where among the arguments of a call a leaf sits, for messages."""
     for position, arg in enumerate(node._args):
         if arg is dep or (is_nest(arg) and any(found is dep for found in find_nodes(arg))):
-            return f"args[{position}]"
+            return argument_name(node._function, position)
     for name, arg in node._kwargs.items():
         if any(found is dep for found in find_nodes(arg)):
             return name

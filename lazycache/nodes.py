@@ -177,6 +177,12 @@ class Node:
         raise NotImplementedError
 
 
+def argument_name(function: Callee, position: int) -> str:
+    """Return what messages call a positional argument."""
+    place = position - getattr(function, "skipped", 0)
+    return f"args[{place}]" if place >= 0 else "value"
+
+
 def join_ropes(nodes: tuple[Node, ...]) -> Rope:
     """Return the file inputs below several nodes, sharing what is there already."""
     joined: Rope = NO_FILES

@@ -35,9 +35,11 @@ class Operation:
     trusted : bool
         Whether it leaves its arguments alone.
     n_outputs : int, optional
+    skipped : int
+        How many arguments stand before those that a user would count.
     """
 
-    __slots__ = ("function", "kind", "n_outputs", "name", "precedence", "symbol", "token", "trusted")
+    __slots__ = ("function", "kind", "n_outputs", "name", "precedence", "skipped", "symbol", "token", "trusted")
 
     stored = False
     is_pure = False
@@ -51,6 +53,7 @@ class Operation:
         precedence: int = PRIMARY,
         trusted: bool = True,
         n_outputs: int | None = None,
+        skipped: int = 0,
     ) -> None:
         self.name = name
         self.function = function
@@ -59,6 +62,7 @@ class Operation:
         self.precedence = precedence
         self.trusted = trusted
         self.n_outputs = n_outputs
+        self.skipped = skipped
         self.token = b"operation\0" + name.encode()
 
     def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -139,8 +143,8 @@ def _from_table(row: Operator, kind: Kind) -> Operation:
 
 GETITEM = Operation("getitem", operator.getitem, "index", "[]")
 GETATTR = Operation("getattr", getattr, "attribute", ".")
-METHOD = Operation("method", _call_method, "method", ".", trusted=False)
-APPLY = Operation("apply", _apply, "apply", "()", trusted=False)
+METHOD = Operation("method", _call_method, "method", ".", trusted=False, skipped=2)
+APPLY = Operation("apply", _apply, "apply", "()", trusted=False, skipped=1)
 BINARY_OPERATIONS: dict[str, Operation] = {row.method: _from_table(row, "infix") for row in BINARY}
 UNARY_OPERATIONS: dict[str, Operation] = {row.method: _from_table(row, "prefix") for row in UNARY_OPERATORS}
 
