@@ -2,7 +2,9 @@
 
 from lazycache.caching.cache import Cache, cache, default_cache
 from lazycache.current import register_default_cache
+from lazycache.files import register_content_memo
 
 __all__ = ["Cache", "cache", "default_cache"]
 
 register_default_cache(default_cache)
+register_content_memo(lambda: default_cache().content_memo())

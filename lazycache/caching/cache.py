@@ -14,7 +14,7 @@ from lazycache import protection, settings
 from lazycache.caching import inputs
 from lazycache.caching.claims import Claims
 from lazycache.caching.counters import Counters
-from lazycache.caching.guard import GuardedStore
+from lazycache.caching.guard import GuardedMemo, GuardedStore
 from lazycache.caching.run import CachedEvaluation
 from lazycache.evaluation import MISSING, PLAIN
 from lazycache.expressions import Node
@@ -23,6 +23,8 @@ from lazycache.keys import key as key_of
 from lazycache_storage.digest import Digest
 
 if TYPE_CHECKING:
+    from lazycache.explanation import Explanation
+    from lazycache.files import ContentMemo
     from lazycache_storage.record import FileState, Record
 
 logger = logging.getLogger("lazycache")
@@ -257,6 +259,26 @@ class Cache:
             return None
         return CachedEvaluation(self, [expression], may_run=False).root_record()
 
+    def explain(self, expression: Node) -> Explanation:
+        """Say why a node hits or misses; nothing is computed.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from lazycache import Cache, pure
+        >>> @pure(version=1, name="scaled")
+        ... def scaled(x, factor):
+        ...     return x * factor
+        >>> cache = Cache(tempfile.mkdtemp())
+        >>> cache(scaled(2, factor=10))
+        20
+        >>> print(cache.explain(scaled(2, factor=11)).causes)
+        ('argument factor: was 10, is 11',)
+        """
+        from lazycache.explanation import explain
+
+        return explain(self, expression)
+
     # -- the store ----------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:
@@ -274,6 +296,12 @@ class Cache:
         names = ("hits", "waits", "runs", "stores", "seconds_saved", "seconds_run", "bytes_stored")
         counts = {name: getattr(self.counters, name) for name in names}
         return {"path": self.path, "mode": self.mode, "memory": tiers[0], "disk": tiers[1], **counts}
+
+    def content_memo(self) -> ContentMemo | None:
+        """Return where digests of file contents are remembered, or None; no store is made for it."""
+        if self.mode in ("off", "ro") or not os.path.isdir(self.path):
+            return None
+        return GuardedMemo(self._guard)
 
     def clear(self) -> None:
         """Drop every result in the store."""

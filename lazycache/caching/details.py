@@ -9,6 +9,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from lazycache import digests
 from lazycache.errors import UnhashableError
 from lazycache.expressions import HashedLeaf, Node, computed
@@ -18,7 +20,8 @@ from lazycache.show import summary, value_text
 if TYPE_CHECKING:
     from lazycache_storage.record import Ingredient
 
-_TEXT_LIMIT = 80
+_TEXT_LIMIT = 160
+_STATISTICS_BYTES = 8 << 20
 
 
 def describe(node: Node, what: str, seconds: float) -> dict[str, Any]:
@@ -58,20 +61,36 @@ def ingredients(node: Node) -> tuple[Ingredient, ...]:
 
 def _ingredient(argument: Any) -> tuple[str, bytes, str]:
     if isinstance(argument, HashedLeaf):
-        return argument._hasher, argument._token or b"", argument._text[:_TEXT_LIMIT]
+        return argument._hasher, argument._token or b"", _shortened(argument._text)
     if isinstance(argument, computed):
-        return "value", node_token(argument), _array_statistics(argument._value)
+        return "value", node_token(argument), _shortened(_described(argument._value))
     if isinstance(argument, Node):
         return "call", node_token(argument), summary(argument, _TEXT_LIMIT)
     try:
         token = digests.token(argument)
     except UnhashableError:
+        # A nest that holds nodes: its members are explained one by one.
         token = b""
-    return "value", token, value_text(argument)[:_TEXT_LIMIT]
+    return "value", token, _shortened(value_text(argument))
 
 
-def _array_statistics(value: Any) -> str:
-    return value_text(value)[:_TEXT_LIMIT]
+def _shortened(text: str) -> str:
+    if len(text) <= _TEXT_LIMIT:
+        return text
+    half = _TEXT_LIMIT // 2
+    return f"{text[:half]}…{text[-half:]}"
+
+
+def _described(value: Any) -> str:
+    """Return a text of a value, for arrays with what tells two of them apart."""
+    text = value_text(value)
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "iuf" or not 0 < value.nbytes <= _STATISTICS_BYTES:
+        return text
+    missing = int(np.isnan(value).sum())
+    if missing == value.size:
+        return f"{text}, all NaN"
+    low, high, mean = np.nanmin(value), np.nanmax(value), np.nanmean(value, dtype=float)
+    return f"{text}, from {low:.6g} to {high:.6g}, mean {mean:.6g}, {missing} NaN"
 
 
 @functools.cache
@@ -90,6 +109,4 @@ def _boot_id() -> str:
 
 @functools.cache
 def _packages() -> str:
-    import numpy
-
-    return f"Python {platform.python_version()}, numpy {numpy.__version__}, {sys.platform}"
+    return f"Python {platform.python_version()}, numpy {np.__version__}, {sys.platform}"

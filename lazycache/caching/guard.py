@@ -196,3 +196,18 @@ class GuardedStore:
         """Log where a new store is about to be made."""
         if not os.path.isdir(self.path):
             logger.info("results are kept in a new store, %s", self.path)
+
+
+class GuardedMemo:
+    """Digests of file contents, remembered in a store whose faults are warnings."""
+
+    def __init__(self, guard: GuardedStore) -> None:
+        self._guard = guard
+
+    def memo_get(self, key: Digest) -> bytes | None:
+        """Return what is remembered under a key, or None."""
+        return self._guard.ask("look up a file", lambda store: store.memo_get(key))
+
+    def memo_put(self, key: Digest, value: bytes) -> None:
+        """Remember the digest of a file's content."""
+        self._guard.write("remember a file", lambda store: store.memo_put(key, value))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -61,26 +60,23 @@ def still_valid(record: Record, node: Node) -> tuple[bool, Record | None]:
         was compared and they are young no longer; it should be written back.
     """
     now = time.time_ns()
-    cleared = False
     states = []
     for state in record.files:
         if state.in_key and not state.young:
+            # Size and date are in the key, and the leaf was looked at already.
             states.append(state)
             continue
-        path = _present_path(state, node) if state.in_key else state.path
-        if not state.in_key and not files.unchanged(state):
+        if state.in_key:
+            state = msgspec.structs.replace(state, path=_present_path(state, node))
+        try:
+            confirmed = files.confirm(state, now)
+        except OSError:
+            # A file that cannot be read any more is not as it was.
             return False, None
-        if state.young:
-            try:
-                content = files.content_digest(path)
-            except OSError:
-                return False, None
-            if content != state.content:
-                return False, None
-            if not files.is_young(state, now):
-                state = msgspec.structs.replace(state, young=False)
-                cleared = True
-        states.append(state)
+        if confirmed is None:
+            return False, None
+        states.append(confirmed)
+    cleared = any(old.young and not new.young for old, new in zip(record.files, states, strict=True))
     return True, msgspec.structs.replace(record, files=tuple(states)) if cleared else None
 
 
@@ -104,10 +100,9 @@ def mark_young(states: Sequence[FileState], in_key: bool) -> tuple[FileState, ..
     marked = []
     for state in states:
         young = state.young or files.is_young(state, now)
-        content = state.content or (
-            bytes(files.content_digest(state.path)) if young and os.path.isfile(state.path) else b""
-        )
-        marked.append(msgspec.structs.replace(state, young=young and bool(content), content=content, in_key=in_key))
+        if young:
+            state = files.with_content(state)
+        marked.append(msgspec.structs.replace(state, young=young, content=bytes(state.content), in_key=in_key))
     return tuple(marked)
 
 

@@ -93,6 +93,14 @@ class CachedEvaluation(Evaluation):
         self.settle()
         return self._records.get(id(root))
 
+    def missing(self) -> list[Node]:
+        """Return the calls that would have to run, from the leaves up."""
+        return [
+            node
+            for node in self._order
+            if node._function is not None and self.is_kept(node) and id(node) not in self._records
+        ]
+
     def put_by_hand(self, value: Any) -> Record | None:
         """Store `value` as the result of the one root."""
         take_keys(self._roots)

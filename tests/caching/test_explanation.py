@@ -1,0 +1,92 @@
+"""Why a call hits or misses."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lazycache import Cache, hash_by_file_date, pure
+
+
+def make(version: int) -> Any:
+    """Return a pure function of one name, in one of its versions."""
+
+    @pure(version=version, name="scaled")
+    def scaled(x: float, factor: float = 2.0) -> float:
+        return x * factor
+
+    return scaled
+
+
+def test_a_hit_says_when_and_how_long(cache: Cache) -> None:
+    cache(make(1)(3))
+    explained = cache.explain(make(1)(3))
+    assert explained.hit
+    assert str(explained).startswith("HIT ")
+    assert "took" in str(explained)
+
+
+@pytest.mark.parametrize(
+    ("call", "cause"),
+    [
+        (lambda: make(1)(4), "argument x: was 3, is 4"),
+        (lambda: make(1)(3, factor=5.0), "argument factor: was 2.0, is 5.0"),
+        (lambda: make(2)(3), "version: was 1, is 2"),
+    ],
+)
+def test_a_miss_names_what_changed(cache: Cache, call: Any, cause: str) -> None:
+    cache(make(1)(3))
+    cache(make(1)(100, factor=7.0))
+    explained = cache.explain(call())
+    assert not explained.hit
+    assert explained.causes == (cause,)
+    assert cause in str(explained)
+
+
+def test_a_miss_of_a_function_never_called(cache: Cache) -> None:
+    assert cache.explain(make(1)(3)).causes == ("no call of scaled is stored",)
+
+
+def test_a_miss_above_missing_calls_names_them(cache: Cache) -> None:
+    (cause,) = cache.explain(make(1)(3) + 1).causes
+    assert cause.startswith("needs scaled(3")
+
+
+def test_a_changed_file_is_shown_with_its_dates(tmp_path: Path, cache: Cache) -> None:
+    @pure(version=1, name="read", hashers={"filename": hash_by_file_date})
+    def read(filename: str) -> str:
+        return Path(filename).read_text()
+
+    path = tmp_path / "f"
+    path.write_text("one")
+    os.utime(path, ns=(10**18, 10**18))
+    cache(read(str(path)))
+    os.utime(path, ns=(2 * 10**18, 2 * 10**18))
+    (cause,) = cache.explain(read(str(path))).causes
+    assert "2001-09-09" in cause
+    assert "2033-05-18" in cause
+
+
+def test_explaining_through_the_function_uses_the_default_cache() -> None:
+    scaled = make(1)
+    assert not scaled.explain(3).hit
+    from lazycache import cache
+
+    cache(scaled(3))
+    assert scaled.explain(3).hit
+    assert scaled.is_cached(3)
+    assert scaled.forget(3)
+    assert not scaled.is_cached(3)
+
+
+def test_arrays_are_told_apart_by_what_is_in_them(cache: Cache) -> None:
+    @pure(version=1, name="mean")
+    def mean(data: Any) -> float:
+        return float(np.nanmean(data))
+
+    cache(mean(np.array([1.0, 2.0, np.nan])))
+    (cause,) = cache.explain(mean(np.array([1.0, 4.0, np.nan]))).causes
+    assert "from 1 to 2, mean 1.5, 1 NaN" in cause
+    assert "from 1 to 4, mean 2.5, 1 NaN" in cause
