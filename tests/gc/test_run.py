@@ -119,6 +119,18 @@ def test_nothing_is_left_of_a_store_that_was_emptied(store: Store) -> None:
     assert check(store) == []
 
 
+def test_the_index_gives_its_space_back(store: Store) -> None:
+    for number in range(600):
+        put(store, number, value="x" * 10_000 + str(number), function="lab.f" if number % 10 else "lab.g")
+    before = os.path.getsize(store.index.path)
+    with Store(store.path) as reader:
+        reader.find(digest(0))
+        run_gc(store, plan_gc(store, GcLimits(functions=("lab.f",))))
+    store.close()
+    assert os.path.getsize(store.index.path) < before / 5
+    assert all(present(store, *((number,) for number in range(0, 600, 10))))
+
+
 def test_claims_of_functions_stay_when_results_go(store: Store) -> None:
     put(store, "a", value=1)
     store.claim_put(digest("claim"), b"x")

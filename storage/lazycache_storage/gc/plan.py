@@ -82,6 +82,8 @@ class GcPlan:
         How many results go, stay, and stay because they are pinned.
     total_bytes, freed_bytes : int
         What the results take now, and less afterwards; shared objects count once.
+    kept_index_bytes : int
+        What the rows that stay take in the index.
     orphans : tuple of Leftover
         Objects that no record needs.
     leftovers : tuple of Leftover
@@ -101,6 +103,7 @@ class GcPlan:
     pinned_results: int
     total_bytes: int
     freed_bytes: int
+    kept_index_bytes: int
     orphans: tuple[Leftover, ...]
     leftovers: tuple[Leftover, ...]
     unreadable: int
@@ -198,6 +201,7 @@ def choose(
         pinned_results=int(results.pinned.sum()),
         total_bytes=total,
         freed_bytes=total - results.nbytes(stays),
+        kept_index_bytes=int(survey.rows["bytes"][stays].sum()),
         orphans=orphans,
         leftovers=leftovers,
         unreadable=survey.unreadable,

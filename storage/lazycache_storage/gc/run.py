@@ -8,6 +8,8 @@ published, so no writer can come to need it at that moment. Unlinking, which
 takes long, happens outside.
 """
 
+import logging
+import sqlite3
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,8 +27,13 @@ if TYPE_CHECKING:
     from lazycache_storage.index import Transaction
     from lazycache_storage.store import Store
 
+log = logging.getLogger("lazycache")
+
 BATCH = 100
 """Records in one transaction: a writer that comes meanwhile waits a few milliseconds."""
+
+_LEAST_WORTH_PACKING = 1 << 20
+_LOOSE = 1.5
 
 
 @dataclass
@@ -42,7 +49,7 @@ class GcResult:
     objects : int
         Objects removed.
     freed_bytes : int
-        Bytes of the objects removed.
+        Bytes of the objects and rows removed.
     leftovers : int
         What was left behind by killed processes and is gone now.
     """
@@ -67,6 +74,7 @@ def run_gc(store: "Store", plan: GcPlan) -> GcResult:
     """
     result = GcResult()
     finish(run_steps(store, plan, result))
+    _compact(store, plan.kept_index_bytes)
     return result
 
 
@@ -117,6 +125,7 @@ class _Collector:
                     self.result.survived += 1
                     continue
                 dropped.append(row["key"].tobytes())
+                self.result.freed_bytes += int(row["bytes"])
                 to_release.update(released_by_row)
         for target in moved:
             fsio.remove(target)
@@ -188,3 +197,16 @@ def _remove_empty_folders(store: "Store") -> None:
     objects = layout.folder(store.path, layout.OBJECTS_FOLDER)
     for name in fsio.list_folder(objects):
         fsio.remove_empty_folder(f"{objects}/{name}")
+
+
+def _compact(store: "Store", needed_bytes: int) -> None:
+    """Pack the index if it takes much more than it needs; writers wait for a second or so meanwhile."""
+    ((pages,),), ((size,),) = (store.index._fetch(f"PRAGMA {name}", {}) for name in ("page_count", "page_size"))
+    if pages * size < needed_bytes * _LOOSE + _LEAST_WORTH_PACKING:
+        return
+    try:
+        store.index._fetch("VACUUM", {})
+        store.index.checkpoint()
+    except sqlite3.OperationalError as error:
+        # It needs the space of a second index for a moment, and nobody else's transaction.
+        log.info("the index of %s was not made smaller: %s", store.path, error)
