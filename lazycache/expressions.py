@@ -70,7 +70,8 @@ class Expression(Operating):
         return build(function, args, kwargs)
 
     def _operate(self, function: Callee, other: Any, args: tuple[Any, ...]) -> lazy:
-        if type(other) in _INLINE:
+        kind = type(other)
+        if kind in _INLINE or (kind is str and len(other) <= _LONG_TEXT):
             built = _new(lazy)
             built._deps = (self,)
             built._rope = self._rope
@@ -288,6 +289,8 @@ def coerce(value: Any, path: str = "value") -> Any:
         return value if kind in _INLINE or len(value) <= _LONG_TEXT else computed(value)
     if kind is np.ndarray and not value.dtype.hasobject:
         return _leaf(computed, value, None, "computed")
+    if kind is slice and only_natives((value.start, value.stop, value.step)):
+        return value
     if is_nest(value):
         return _coerce_nest(value, path)
     if is_numpy_constant(value):

@@ -13,14 +13,18 @@ from collections.abc import Callable, Iterable
 from hashlib import sha256
 from typing import Any
 
-from lazycache.digests import Memo, token
-from lazycache.nests import find_nodes, is_nest
+from lazycache.digests import Memo, container_token, token
+from lazycache.nests import NATIVES, find_nodes, is_nest
 from lazycache.nodes import Node, argument_name
 from lazycache_storage.digest import Digest, digest_of_token
 
 PREFIX_CALL = b"lazycache call 1\0"
 
 TokenOf = Callable[[Node], bytes]
+
+# A sha256 has the right length, which the constructor of Digest would check again.
+_new_digest = bytes.__new__
+_FLAT: dict[type, bytes] = {list: b"l", tuple: b"t"}
 
 
 def key(expression: Any) -> Digest:
@@ -74,13 +78,12 @@ def take_keys(nodes: Iterable[Node], memo: Memo | None = None) -> None:
     UnboundVariableError
         If there is a Variable without data.
     """
-    if memo is None:
-        memo = Memo()
     stack = list(nodes)
     while stack:
         node = stack[-1]
         if node._function is None:
             if node._token is None:
+                memo = Memo() if memo is None else memo
                 node._take_token(memo, "value")
             stack.pop()
             continue
@@ -91,6 +94,7 @@ def take_keys(nodes: Iterable[Node], memo: Memo | None = None) -> None:
         for dep in node._deps:
             if dep._function is None:
                 if dep._token is None:
+                    memo = Memo() if memo is None else memo
                     dep._take_token(memo, _path_to(node, dep))
             elif dep._key is None:
                 stack.append(dep)
@@ -127,15 +131,15 @@ def call_key(node: Node, token_of: TokenOf) -> Digest:
     for arg in node._args:
         if isinstance(arg, Node):
             parts.append(token_of(arg))
-        elif is_nest(arg):
-            parts.append(_nest_token(arg, token_of))
-        else:
+        elif type(arg) in NATIVES or not is_nest(arg):
             parts.append(token(arg))
+        else:
+            parts.append(_nest_token(arg, token_of))
     if node._kwargs:
         for name in sorted(node._kwargs):
             parts.append(token(name))
             parts.append(_nest_token(node._kwargs[name], token_of))
-    return Digest(sha256(b"".join(parts)).digest())
+    return _new_digest(Digest, sha256(b"".join(parts)).digest())
 
 
 def known_key(node: Node, limit: int) -> Digest | None:
@@ -165,6 +169,9 @@ def known_key(node: Node, limit: int) -> Digest | None:
 def _nest_token(nest: Any, token_of: TokenOf) -> bytes:
     if isinstance(nest, Node):
         return token_of(nest)
+    tag = _FLAT.get(type(nest))
+    if tag is not None and all(isinstance(member, Node) or type(member) in NATIVES for member in nest):
+        return container_token(tag, [token_of(part) if isinstance(part, Node) else token(part) for part in nest])
     memo = Memo()
     for node in find_nodes(nest):
         memo.add(node, token_of(node))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -98,13 +99,13 @@ def operation_of_ufunc(
     if method == "at" or any(output is not None for output in kwargs.get("out", ())):
         raise NotComputedError(operation="changing an array in place")
     if method != "__call__":
-        return operation_of(getattr(ufunc, method), f"{_ufunc_name(ufunc)}.{method}")
+        return _named_method(ufunc, method)
     if not kwargs and len(inputs) == 2 and by_operator and isinstance(inputs[0], _ARRAYS):
         if ufunc is np.equal or ufunc is np.not_equal:
             raise TypeError(EQUALITY_ADVICE)
         if ufunc in _OPERATOR_OF_UFUNC:
             return _OPERATOR_OF_UFUNC[ufunc]
-    return operation_of(ufunc, _ufunc_name(ufunc), ufunc.nout if ufunc.nout > 1 else None)
+    return _named_ufunc(ufunc)
 
 
 class UfuncLookup:
@@ -161,12 +162,30 @@ def operation_of_function(function: Callable[..., Any], kwargs: Mapping[str, Any
     NotComputedError
         If the function cannot wait: it changes an argument, writes a file, or makes a text.
     """
-    name = f"{function.__module__}.{function.__qualname__}"
     if function in NEEDS_VALUES:
-        raise NotComputedError(operation=f"{name}()")
+        raise NotComputedError(operation=f"{_function_name(function)}()")
     if kwargs.get("out") is not None:
         raise NotComputedError(operation="changing an array in place")
-    return operation_of(function, name, _PARTS.get(function))
+    return _named_function(function)
+
+
+@lru_cache(maxsize=1024)
+def _named_function(function: Callable[..., Any]) -> Operation:
+    return operation_of(function, _function_name(function), _PARTS.get(function))
+
+
+@lru_cache(maxsize=1024)
+def _named_ufunc(ufunc: np.ufunc) -> Operation:
+    return operation_of(ufunc, _ufunc_name(ufunc), ufunc.nout if ufunc.nout > 1 else None)
+
+
+@lru_cache(maxsize=1024)
+def _named_method(ufunc: np.ufunc, method: str) -> Operation:
+    return operation_of(getattr(ufunc, method), f"{_ufunc_name(ufunc)}.{method}")
+
+
+def _function_name(function: Callable[..., Any]) -> str:
+    return f"{function.__module__}.{function.__qualname__}"
 
 
 def _ufunc_name(ufunc: np.ufunc) -> str:

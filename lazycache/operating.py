@@ -87,7 +87,7 @@ class Operating(Node):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(f"a lazy expression has no attribute {name!r}: only public attributes are lazy")
-        return self._call(GETATTR, (self, name), NO_KWARGS)
+        return self._operate(GETATTR, name, (self, name))
 
     def __getitem__(self, index: Any) -> Any:
         return self._operate(GETITEM, index, (self, index))
