@@ -54,6 +54,8 @@ class Connections:
         self._path = path
         self._read_only = read_only
         self._local = threading.local()
+        # Stays while connections are closed, for a thread that is in the middle of using its own.
+        self._used = threading.local()
         self._opening = threading.RLock()
         self._handles: weakref.WeakSet[_Handle] = weakref.WeakSet()
         # Connections that came over a fork in use: sqlite forbids even to close them.
@@ -64,25 +66,28 @@ class Connections:
         """Return the first row of a query; the fast way for look-ups."""
         try:
             handle: _Handle = self._local.handle
-        except AttributeError:
-            handle = self.open()
-        if handle.recheck:
-            handle = self._rechecked(handle)
-        try:
+            if handle.recheck:
+                handle = self._rechecked(handle)
             with handle.lock:
                 return handle.connection.execute(query, parameters).fetchone()  # type: ignore[no-any-return]
-        except sqlite3.ProgrammingError:
-            # Closed meanwhile by a fork in another thread.
+        except (AttributeError, sqlite3.ProgrammingError):
+            # None is open yet, or a fork in another thread has closed it.
             with self.use() as connection:
                 return connection.execute(query, parameters).fetchone()  # type: ignore[no-any-return]
 
     @contextmanager
     def use(self) -> Iterator[sqlite3.Connection]:
         """Keep the connection of this thread open during a block; a transaction that is left open is undone."""
+        used: sqlite3.Connection | None = getattr(self._used, "connection", None)
+        if used is not None:
+            yield used
+            return
         handle = self._locked()
+        self._used.connection = handle.connection
         try:
             yield handle.connection
         finally:
+            self._used.connection = None
             try:
                 if handle.connection.in_transaction:
                     handle.connection.execute("ROLLBACK")
@@ -110,9 +115,9 @@ class Connections:
             return handle
 
     def current(self) -> sqlite3.Connection:
-        """Return the connection of this thread, which must have one."""
-        handle: _Handle = self._local.handle
-        return handle.connection
+        """Return the connection that this thread uses, inside the block of `use`."""
+        connection: sqlite3.Connection = self._used.connection
+        return connection
 
     def is_current(self) -> bool:
         """Tell whether the database is there, and still the file that was opened last."""
@@ -192,10 +197,10 @@ class Connections:
     def _locked(self) -> _Handle:
         """Return the handle of this thread with its lock held and its connection open."""
         while True:
-            handle = getattr(self._local, "handle", None)
-            if not isinstance(handle, _Handle):
-                handle = self.open()
+            found: _Handle | None = getattr(self._local, "handle", None)
+            handle = self.open() if found is None else found
             handle.lock.acquire()
-            if handle is getattr(self._local, "handle", None):
+            still: _Handle | None = getattr(self._local, "handle", None)
+            if handle is still:
                 return handle
             handle.lock.release()

@@ -96,7 +96,8 @@ class Index:
         """Make the database if there is none; many processes may do so at once."""
         fsio.make_folder(self.folder)
         self._connections.open("rwc")
-        self._writing()
+        with self._connections.use():
+            self._writing()
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value under `key`, or None."""

@@ -191,10 +191,10 @@ class Claim(Generic[T]):
                     return None
                 self._descriptor = self._open()
                 continue
+            self.waited = time.monotonic() - started
             self.record = self._ready()
             if self.record is not None or read_holder(self._descriptor).unstored:
                 return self._close()
-            self.waited = time.monotonic() - started
             if self._timeout is not None and self.waited > self._timeout:
                 holder = read_holder(self._descriptor)
                 raise LockTimeoutError(path=self._path, holder=str(holder), seconds=self.waited)
