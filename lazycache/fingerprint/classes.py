@@ -163,7 +163,9 @@ def flag(value: bool | None) -> bytes:
 
 def _encode_annotations(walk: Walk, cls: type, at: At) -> bytes:
     """Unknown metaclasses may make anything of the annotations."""
-    annotations = vars(cls).get("__annotations__", {})
+    annotations = vars(cls).get("__annotations__")
+    if not isinstance(annotations, dict):
+        return b""
     return part(b"annotations", *(text(b"n", name) + _hint(walk, hint, at) for name, hint in annotations.items()))
 
 

@@ -5,25 +5,24 @@ lazycache itself count by name. A package installed in editable mode lies in
 the user's folders, so it is the user's own.
 """
 
+import builtins
 import functools
 import os
 import site
 import sys
-import sysconfig
 from types import FunctionType, ModuleType
 
 import lazycache_storage
 
+_SHARED_BY_COMPILED_MODULES = "_cython_"
 _INSTALL_FOLDERS = frozenset({"site-packages", "dist-packages"})
 
 
 def _installed_roots() -> tuple[str, ...]:
-    paths = sysconfig.get_paths()
-    roots = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib") if name in paths}
-    roots.update(site.getsitepackages())
-    roots.add(os.path.dirname(os.__file__))
-    roots.add(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    # The standard library is where `os` is; `sysconfig` would say so too, after milliseconds.
+    roots = {os.path.dirname(os.__file__), os.path.dirname(os.path.dirname(os.path.abspath(__file__)))}
     roots.update(lazycache_storage.__path__)
+    roots.update(site.getsitepackages())
     roots.update(os.path.realpath(root) for root in list(roots))
     return tuple(sorted(os.path.join(os.path.abspath(root), "") for root in roots))
 
@@ -44,7 +43,7 @@ def is_own_module(module: ModuleType) -> bool:
     """Return whether a module is the user's own; a module without a file is, unless it is built in."""
     if module.__name__ in ("__main__", "__mp_main__"):
         return True
-    if module.__name__ in sys.builtin_module_names:
+    if module.__name__ in sys.builtin_module_names or module.__name__.startswith(_SHARED_BY_COMPILED_MODULES):
         return False
     path = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", ())), None)
     if path is None:
@@ -75,7 +74,9 @@ def is_own_class(cls: type) -> bool:
     A class that calls itself a member of an installed module, but is not found
     there, was made on the fly: then there is nothing to find under its name.
     """
-    module = sys.modules.get(cls.__module__)
+    name: object = cls.__module__
+    # A compiled metaclass may have a descriptor in this place.
+    module = sys.modules.get(name) if isinstance(name, str) else builtins
     if module is None or is_own_module(module):
         return True
     return "<locals>" not in cls.__qualname__ and find_member(module, cls.__qualname__) is not cls

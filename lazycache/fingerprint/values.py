@@ -8,6 +8,7 @@ import contextvars
 import dataclasses
 import enum
 import functools
+import operator
 import sys
 import threading
 import types
@@ -33,8 +34,8 @@ _BUILT_IN_FUNCTIONS = (
 )
 _SYNCHRONISERS = (
     type(threading.Lock()), type(threading.RLock()), threading.Condition, threading.Event, threading.Semaphore,
-    contextvars.ContextVar,
 )  # fmt: skip
+_GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 _LOGGING_PACKAGES = frozenset({"loguru", "structlog"})
 _TYPING_MODULES = frozenset({"typing", "typing_extensions"})
 
@@ -82,6 +83,8 @@ def _by_name(_walk: Walk, value: Any, _at: At) -> bytes | None:
     package = type(value).__module__.partition(".")[0]
     if package in _LOGGING_PACKAGES or _is_logger(value):
         return text(b"logger", str(getattr(value, "name", "")))
+    if isinstance(value, contextvars.ContextVar):
+        return text(b"variable", value.name)
     if isinstance(value, _SYNCHRONISERS) or type(value) is object:
         return text(b"type", qualified_name(type(value)))
     if package in _TYPING_MODULES or isinstance(value, types.GenericAlias | types.UnionType):
@@ -164,9 +167,15 @@ def _container(walk: Walk, value: Any, at: At) -> bytes | None:
 def _members(walk: Walk, value: Any, at: At) -> bytes:
     if not isinstance(value, tuple | frozenset):
         walk.watch.container(value)
-    parts = [walk.encode(item, at.to(f"{at.where}[{index}]")) for index, item in enumerate(value)]
     name = type(value).__name__ if type(value) in (list, set, frozenset, collections.deque) else "tuple"
-    return part(name.encode(), *(in_order(parts) if isinstance(value, set | frozenset) else parts))
+    if not isinstance(value, set | frozenset):
+        parts = [walk.encode(item, at.to(f"{at.where}[{index}]")) for index, item in enumerate(value)]
+        return part(name.encode(), *parts)
+    scalars = [encode_scalar(item) for item in value]
+    if None not in scalars:
+        return part(name.encode(), *in_order(scalar for scalar in scalars if scalar is not None))
+    inside = at.to(f"a member of {at.where}")
+    return part(name.encode(), *(walk.encode(item, inside) for item in walk.in_order(value, inside)))
 
 
 def _items(walk: Walk, value: Any, at: At) -> bytes:
@@ -206,12 +215,16 @@ def _callable(walk: Walk, value: Any, at: At) -> bytes | None:
         return None
     if is_own_class(type(value)):
         return walk.unit(value, lambda: _state(walk, value, at))
+    if type(value) in _GETTERS:
+        return part(b"getter", walk.encode(value.__reduce__(), at))
     home = getattr(value, "__module__", None)
     name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
     if isinstance(name, str) and isinstance(home, str) and not is_own_module_name(home):
         module = sys.modules.get(home)
         if module is not None and find_member(module, name) is value:
             return text(b"installed", f"{home}.{name}")
+    if type(value).__name__ == "cython_function_or_method":
+        return text(b"builtin", qualified_name(value))
     wrapped = getattr(value, "__wrapped__", None)
     if wrapped is None and type(value).__name__ == "vectorize":
         wrapped = (value.pyfunc, value.otypes, value.signature, value.excluded)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
 from lazycache.errors import FingerprintError
@@ -87,6 +87,7 @@ class Walk:
         self._alive: list[object] = []
         self._pending: deque[Callable[[], bytes]] = deque()
         self._open: list[object] = []
+        self._above: list[object] = []
 
     def encode(self, value: object, at: At) -> bytes:
         """Return the bytes of a value; units inside it are written later."""
@@ -107,6 +108,8 @@ class Walk:
 
     def inside(self, container: object, at: At, write: Callable[[], bytes]) -> bytes:
         """Return the bytes of a container, unless it holds itself."""
+        if any(container is outer for outer in self._above):
+            return part(b"above")
         if any(container is outer for outer in self._open):
             raise self.error(f"{at.where} holds itself; {ADVICE}")
         self._open.append(container)
@@ -114,6 +117,19 @@ class Walk:
             return write()
         finally:
             self._open.pop()
+
+    def in_order(self, members: Iterable[object], at: At) -> list[object]:
+        """Return the members of a set in an order that their own code decides.
+
+        Units are numbered as they are met, and a set of functions lies in the order of their addresses.
+        """
+
+        def alone(member: object) -> bytes:
+            walk = Walk(self._function, self._encode, self._encode_dependency, self.undigested)
+            walk._above = self._above + self._open
+            return walk.finish(walk.encode(member, at))
+
+        return sorted(members, key=alone)
 
     def finish(self, root: bytes) -> bytes:
         """Write every unit and return the digest of them all."""

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.fingerprint.cases import CASES, Case, Edit
+from tests.fingerprint.cases import OF_FUNCTIONS, Case, Edit
+from tests.fingerprint.class_cases import OF_CLASSES
 from tests.fingerprint.process import digests
 
+CASES = OF_FUNCTIONS + OF_CLASSES
 Taken = dict[tuple[str, Edit | None], str]
 
 
