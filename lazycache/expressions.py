@@ -27,7 +27,7 @@ from lazycache.nests import (
 from lazycache.nodes import NO_FILES, NO_KWARGS, Callee, Node, Rope, argument_name, join_ropes
 from lazycache.numpy_protocols import EQUALITY_ADVICE
 from lazycache.operating import Operating
-from lazycache.operators import Operation
+from lazycache.operators import GETITEM, Operation
 from lazycache.placement import check_keys, check_placement
 from lazycache_storage.digest import Digest
 
@@ -69,13 +69,13 @@ class Expression(Operating):
     def _call(self, function: Callee, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> lazy:
         return build(function, args, kwargs)
 
-    def _operate(self, function: Callee, other: Any, args: tuple[Any, ...]) -> lazy:
+    def _operate(self, function: Callee, other: Any, args: tuple[Any, ...]) -> Any:
         kind = type(other)
         if kind in _INLINE or (kind is str and len(other) <= _LONG_TEXT):
             built = _new(lazy)
             built._deps = (self,)
             built._rope = self._rope
-        elif isinstance(other, Node):
+        elif isinstance(other, Expression):
             built = _new(lazy)
             if other is self:
                 built._deps = (self,)
@@ -84,6 +84,9 @@ class Expression(Operating):
                 built._deps = args
                 rope, others = self._rope, other._rope
                 built._rope = rope if others is NO_FILES or others is rope else join_ropes(args)
+        elif isinstance(other, Node) and function is not GETITEM:
+            # A node that knows its shape also knows that of the result: it builds, through its reflected operator.
+            return NotImplemented
         else:
             return build(function, args, NO_KWARGS)
         built._function = function

@@ -49,13 +49,8 @@ def check_placement(value: Any, path: str) -> None:
     kind = type(value)
     if kind is np.ndarray and not value.dtype.hasobject:
         return
-    if hasattr(kind, "__next__"):
-        raise UnhashableError(
-            path=path,
-            type_name=kind.__name__,
-            advice="it can be read only once; pass a list or a tuple of what it gives",
-        )
-    seen: set[int] = set()
+    # What was seen is kept alive, so that no identity is used twice.
+    seen: dict[int, Any] = {}
     stack: list[tuple[Any, str]] = [(value, kind.__name__)]
     while stack:
         part, holder = stack.pop()
@@ -63,10 +58,13 @@ def check_placement(value: Any, path: str) -> None:
             raise MisplacedNodeError(path=path, container=holder)
         if id(part) in seen:
             continue
-        seen.add(id(part))
+        seen[id(part)] = part
+        name = type(part).__name__
+        if hasattr(type(part), "__next__"):
+            advice = "it can be read only once; pass a list or a tuple of what it gives"
+            raise UnhashableError(path=path, type_name=name, advice=advice)
         inside = _inside(part)
         if inside and not only_natives(inside):
-            name = type(part).__name__
             stack.extend((member, name) for member in inside)
 
 

@@ -100,6 +100,8 @@ def test_what_can_be_read_only_once_is_refused(make: Callable[[], Any]) -> None:
         computed(sum)(make())
     with pytest.raises(UnhashableError, match="list or a tuple"):
         computed([1]) + make()
+    with pytest.raises(UnhashableError, match="list or a tuple"):
+        computed(list)([1, {"a": make()}])
 
 
 def test_a_nest_that_holds_itself_is_refused() -> None:
