@@ -86,15 +86,20 @@ def attribute(module: types.ModuleType, path: str) -> Callable[..., Any] | None:
 
 def numpy_dtype(dtype: Any) -> np.dtype[Any] | None:
     """Return any backend's dtype as numpy's, or None if numpy has none like it (bfloat16)."""
-    if dtype is None or isinstance(dtype, np.dtype):
-        return dtype
-    if isinstance(dtype, (str, type)) or type(dtype).__module__.startswith("numpy"):
-        return np.dtype(dtype)
+    if dtype is None:
+        return None
+    if isinstance(dtype, (np.dtype, str, type)) or type(dtype).__module__.startswith("numpy"):
+        return _of(dtype)
     inner = getattr(dtype, "_np_dtype", None)
     if inner is not None:
-        return np.dtype(inner)
+        return _of(inner)
     name = getattr(dtype, "name", None) or str(dtype).rpartition(".")[2]
-    return np.dtype(name) if name in np.sctypeDict else None
+    return _of(name) if name in np.sctypeDict else None
+
+
+def _of(dtype: Any) -> np.dtype[Any]:
+    found: np.dtype[Any] = np.dtype(dtype)
+    return found
 
 
 def backend_dtype(dtype: np.dtype[Any] | None, backend: str | None) -> Any:

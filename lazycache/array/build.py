@@ -12,7 +12,8 @@ from lazycache.array.functions import array_function
 from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import broadcast
 from lazycache.array.infer.dtypes import ALWAYS_BOOL, BOOL, DType, check_scalar, foreign_dtype, ufunc_dtype
-from lazycache.array.node import ArrayNode, Operand, common_backend, make, operand, try_operand
+from lazycache.array.node import ArrayNode, make
+from lazycache.array.operands import Operand, common_backend, operand, try_operand
 from lazycache.array.table import BY_METHOD, BY_NAME, Elementwise
 from lazycache.nodes import NO_KWARGS, Node
 

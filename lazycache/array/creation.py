@@ -13,7 +13,8 @@ from lazycache.array.infer.broadcasting import broadcast
 from lazycache.array.infer.dtypes import FLOAT64, DType, result_type
 from lazycache.array.infer.manipulation import new_shape
 from lazycache.array.infer.reductions import normalize_axis
-from lazycache.array.node import ArrayNode, common_backend, from_data, make, make_call, operand
+from lazycache.array.node import ArrayNode, from_data, make, make_call
+from lazycache.array.operands import common_backend, operand
 from lazycache.nests import find_nodes
 from lazycache.nodes import NO_KWARGS, Node
 
@@ -170,8 +171,7 @@ def _any_float(*values: Any) -> bool:
 
 def _length(first: Any, last: Any, step: Any) -> int:
     """Return the number of integers in a range."""
-    first, last, step = int(first), int(last), int(step)
-    return max(0, (last - first + (step - (1 if step > 0 else -1))) // step)
+    return len(range(int(first), int(last), int(step)))
 
 
 def linspace(

@@ -21,7 +21,8 @@ from lazycache.array.infer.dtypes import (
     result_type,
     ufunc_dtype,
 )
-from lazycache.array.node import common_backend, make, operand
+from lazycache.array.node import make
+from lazycache.array.operands import common_backend, operand
 from lazycache.array.reductions import all as _all
 from lazycache.array.reductions import refuse_out
 from lazycache.nodes import NO_KWARGS

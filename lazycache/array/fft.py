@@ -12,7 +12,8 @@ from lazycache.array.functions import array_function
 from lazycache.array.infer import Size
 from lazycache.array.infer.dtypes import FLOAT64, DType, complex_dtype, real_dtype
 from lazycache.array.infer.reductions import normalize_axes, normalize_axis
-from lazycache.array.node import make, operand
+from lazycache.array.node import make
+from lazycache.array.operands import operand
 from lazycache.nodes import NO_KWARGS
 
 if TYPE_CHECKING:

@@ -43,13 +43,9 @@ def _seeded(method: str) -> Callable[..., Any]:
 
 
 def _expm(x: Any) -> Any:
-    from scipy.linalg import expm
+    from scipy.linalg import expm  # type: ignore[import-untyped]
 
     return expm(x)
-
-
-def _getitem_many(x: Any, index: Any) -> Any:
-    return x[index]
 
 
 def _full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
@@ -58,10 +54,6 @@ def _full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
 
 def _take_axis(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
     return np.take(x, indices, axis=axis, mode=mode)  # type: ignore[call-overload]
-
-
-def _stack_nested(nested: Any) -> Any:
-    return np.array(nested)
 
 
 def _count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -75,7 +67,6 @@ OWN: dict[str, Callable[..., Any]] = {
     "full": _full,
     "take": _take_axis,
     "count_nonzero": _count_nonzero,
-    "array_of": _stack_nested,
     "random.random": _seeded("random"),
     "random.uniform": _seeded("uniform"),
     "random.normal": _seeded("normal"),

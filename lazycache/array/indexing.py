@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lazycache.array.functions import array_function
+from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import broadcast
 from lazycache.array.infer.indexing import LAZY_SLICE, IndexArray, as_index, describe, index_shape
 from lazycache.array.infer.reductions import normalize_axis
-from lazycache.array.node import ArrayNode, from_data, make, make_leaf, operand
+from lazycache.array.node import ArrayNode, from_data, make, make_leaf
+from lazycache.array.operands import operand
 from lazycache.array.sharing import active, argument_key
 from lazycache.nests import find_nodes
 from lazycache.nodes import NO_KWARGS, Node
@@ -133,7 +135,7 @@ def take_along_axis(x: Any, indices: Any, /, axis: int | None = -1) -> LazyArray
     if axis is None:
         if len(wanted.shape) != 1:
             raise ValueError("when axis=None, `indices` must have a single dimension.")
-        shape = wanted.shape
+        shape: Shape = wanted.shape
     else:
         if len(found.shape) != len(wanted.shape):
             raise ValueError("`indices` and `arr` must have the same number of dimensions")

@@ -15,7 +15,8 @@ from lazycache.array.infer.dtypes import INTP, DType, complex_dtype, inexact_dty
 from lazycache.array.infer.reductions import normalize_axis, reduced
 from lazycache.array.manipulation import diagonal as _diagonal
 from lazycache.array.manipulation import matrix_transpose
-from lazycache.array.node import Operand, common_backend, make, operand
+from lazycache.array.node import make
+from lazycache.array.operands import Operand, common_backend, operand
 from lazycache.array.products import cross, matmul, tensordot, vecdot
 from lazycache.array.products import outer as _outer
 from lazycache.array.products import trace as _trace

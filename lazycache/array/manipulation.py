@@ -16,7 +16,8 @@ from lazycache.array.infer import manipulation as rules
 from lazycache.array.infer.broadcasting import size_of
 from lazycache.array.infer.dtypes import result_type
 from lazycache.array.infer.reductions import normalize_axes, normalize_axis
-from lazycache.array.node import Operand, common_backend, make, operand
+from lazycache.array.node import make
+from lazycache.array.operands import Operand, common_backend, operand
 from lazycache.nests import find_nodes
 from lazycache.nodes import NO_KWARGS, Node
 

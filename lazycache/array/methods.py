@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lazycache.array import elementwise, indexing, manipulation, products, reductions, searching, typing_functions
 from lazycache.array.build import binary_operator, reflected_operator, unary_operator
-from lazycache.array.node import Operand, operand, try_operand
+from lazycache.array.operands import Operand, operand, try_operand
 from lazycache.errors import NotComputedError
 from lazycache.nodes import Node
 
@@ -47,7 +47,7 @@ class Operators:
 
     __add__ = binary_operator("__add__")
     __and__ = binary_operator("__and__")
-    __eq__ = binary_operator("__eq__")
+    __eq__ = binary_operator("__eq__")  # type: ignore[assignment]
     __floordiv__ = binary_operator("__floordiv__")
     __ge__ = binary_operator("__ge__")
     __gt__ = binary_operator("__gt__")
@@ -56,7 +56,7 @@ class Operators:
     __lt__ = binary_operator("__lt__")
     __mod__ = binary_operator("__mod__")
     __mul__ = binary_operator("__mul__")
-    __ne__ = binary_operator("__ne__")
+    __ne__ = binary_operator("__ne__")  # type: ignore[assignment]
     __or__ = binary_operator("__or__")
     __pow__ = binary_operator("__pow__")
     __rshift__ = binary_operator("__rshift__")

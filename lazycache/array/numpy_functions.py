@@ -20,7 +20,8 @@ from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import broadcast
 from lazycache.array.infer.dtypes import DType, accumulated_dtype, ufunc_dtypes
 from lazycache.array.infer.reductions import accumulated, check_identity, reduced
-from lazycache.array.node import Operand, common_backend, make, try_operand
+from lazycache.array.node import make
+from lazycache.array.operands import Operand, common_backend, try_operand
 from lazycache.array.reductions import NO_VALUE, plain_axis
 from lazycache.array.table import BY_UFUNC
 from lazycache.nodes import NO_KWARGS
@@ -158,7 +159,8 @@ def _known(func: Callable[..., Any]) -> Callable[..., Any] | None:
     found = getattr(inside, name, None)
     if not callable(found) or isinstance(found, type):
         return None
-    return _UNLIKE.get((inside is namespace, name), found)
+    known: Callable[..., Any] = _UNLIKE.get((inside is namespace, name), found)
+    return known
 
 
 def apply_function(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -13,7 +13,8 @@ from lazycache.array.infer import linalg as rules
 from lazycache.array.infer import manipulation as manipulation_rules
 from lazycache.array.infer.dtypes import DType, accumulated_dtype, foreign_dtype, result_type, ufunc_dtype
 from lazycache.array.infer.einsum import einsum_shape, parse_interleaved
-from lazycache.array.node import ArrayNode, Operand, common_backend, make, operand
+from lazycache.array.node import ArrayNode, make
+from lazycache.array.operands import Operand, common_backend, operand
 from lazycache.nodes import NO_KWARGS
 
 if TYPE_CHECKING:

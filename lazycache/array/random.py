@@ -18,7 +18,8 @@ from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import broadcast
 from lazycache.array.infer.dtypes import FLOAT64, INT64, DType
 from lazycache.array.infer.manipulation import new_shape
-from lazycache.array.node import make, operand
+from lazycache.array.node import make
+from lazycache.array.operands import operand
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray

@@ -29,7 +29,8 @@ from lazycache.array.infer.reductions import (
     reduced,
     searched,
 )
-from lazycache.array.node import Operand, make, operand
+from lazycache.array.node import make
+from lazycache.array.operands import Operand, operand
 from lazycache.nodes import NO_KWARGS
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import size_of
 from lazycache.array.infer.dtypes import BOOL, INTP, DType, result_type
 from lazycache.array.infer.reductions import normalize_axis
-from lazycache.array.node import Operand, common_backend, make, operand
+from lazycache.array.node import make
+from lazycache.array.operands import Operand, common_backend, operand
 from lazycache.nodes import NO_KWARGS
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lazycache.array.functions import OPERATORS, ArrayFunction, array_function
-from lazycache.operators import BINARY, UNARY_OPERATORS
+from lazycache.operators import BINARY, UNARY_OPERATORS, Kind
 
 
 class Elementwise(NamedTuple):
@@ -139,7 +139,7 @@ def _register_operators() -> None:
         # numpy looks at `x == y` and `x != y`, which the table of lazy expressions does not have.
         function = getattr(operator, method)
         symbol = written.symbol if written else {"__eq__": "==", "__ne__": "!="}[method]
-        kind = ("infix" if row.ufunc.nin == 2 else "prefix") if symbol else "call"
+        kind: Kind = ("infix" if row.ufunc.nin == 2 else "prefix") if symbol else "call"
         precedence: Any = written.precedence if written else _SYMBOLS["__lt__"].precedence
         OPERATORS[row.name] = ArrayFunction(row.name, function, symbol or None, kind=kind, precedence=precedence)
     matmul = _SYMBOLS["__matmul__"]

@@ -7,7 +7,8 @@ from typing import Any
 from lazycache.array import products
 from lazycache.array.backends import is_array
 from lazycache.array.lazyarray import LazyArray, Variable
-from lazycache.array.node import ArrayNode, operand
+from lazycache.array.node import ArrayNode
+from lazycache.array.operands import operand
 from lazycache.codegen import Function
 from lazycache.nests import transform
 from lazycache.nodes import Node

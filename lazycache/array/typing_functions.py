@@ -10,7 +10,8 @@ from lazycache.array.backends import numpy_dtype
 from lazycache.array.functions import array_function
 from lazycache.array.infer.dtypes import DType
 from lazycache.array.infer.dtypes import result_type as promote
-from lazycache.array.node import ArrayNode, make, operand
+from lazycache.array.node import ArrayNode, make
+from lazycache.array.operands import operand
 from lazycache.nodes import Node
 
 if TYPE_CHECKING:

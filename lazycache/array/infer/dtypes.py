@@ -74,7 +74,7 @@ def result_type(operands: Sequence[Operand]) -> DType:
     if any(operand is None for operand in operands):
         return None
     scalars = {int: 0, float: 0.0, complex: 0j}
-    return np.result_type(*(scalars.get(x, x) if isinstance(x, type) else x for x in operands))  # type: ignore[arg-type]
+    return np.result_type(*(scalars.get(x, x) if isinstance(x, type) else x for x in operands))
 
 
 def mean_dtype(dtype: DType) -> DType:

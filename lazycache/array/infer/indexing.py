@@ -130,7 +130,7 @@ def _expand_ellipsis(shape: Shape, index: tuple[Any, ...]) -> list[Any]:
     missing = len(shape) - used
     if missing < 0:
         raise IndexError(f"too many indices for array: array is {len(shape)}-dimensional, but {used} were indexed")
-    fill = [slice(None)] * missing
+    fill: list[Any] = [slice(None)] * missing
     if dots is None:
         return [*index, *fill]
     # An ellipsis that stands for no axis still parts two index arrays.

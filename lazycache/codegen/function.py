@@ -1,0 +1,220 @@
+"""Function: expressions compiled into one function of their inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import Any
+
+from lazycache.codegen.program import Program, callable_of, needed
+from lazycache.digests import Memo, digest, snapshot
+from lazycache.nests import find_nodes, is_nest, members, substitute
+from lazycache.nodes import Node
+
+
+class Function:
+    """A compiled function of arrays, from the expressions for its inputs and outputs.
+
+    Parameters
+    ----------
+    inputs : node, or nest of nodes
+        What changes between calls.
+    outputs : node, or nest of nodes
+    fold_constants : bool
+        Compute beforehand what does not depend on the inputs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lazycache.array as lz
+    >>> x, y = lz.Variable((2,)), lz.Variable((2,))
+    >>> f = lz.Function({"x": x, "y": y}, [x + y, (x * y).sum()])
+    >>> f({"x": np.array([1.0, 2.0]), "y": np.array([3.0, 4.0])})
+    [array([4., 6.]), np.float64(11.0)]
+    """
+
+    __slots__ = (
+        "__name__",
+        "__qualname__",
+        "__weakref__",
+        "_calls",
+        "_compiled",
+        "_constants",
+        "_in_tree",
+        "_out_tree",
+        "_source",
+        "_token",
+    )
+
+    def __init__(self, inputs: Any, outputs: Any, fold_constants: bool = True) -> None:
+        given = find_nodes(inputs)
+        wanted = find_nodes(outputs)
+        names = {id(node): f"a{number}" for number, node in enumerate(given)}
+        order = needed(wanted, names)
+        folded: dict[int, Any] = {}
+        if fold_constants:
+            folded = _fold(order, wanted, names)
+            if folded:
+                order = needed(wanted, {**names, **folded})
+        program = Program(order, wanted, names, folded=folded)
+        arguments = ", ".join(names.values())
+        results = ", ".join(program.name_of(node) for node in wanted)
+        lines = [f"def compiled({arguments}):", *program.lines, f"return [{results}]"]
+        self._source = "\n ".join(lines) + "\n"
+        self._calls = program.calls
+        self._constants = program.constants
+        self._in_tree = substitute(inputs, {id(node): _Slot(number) for number, node in enumerate(given)})
+        self._out_tree = substitute(outputs, {id(node): _Slot(number) for number, node in enumerate(wanted)})
+        self._token: bytes | None = None
+        self._name()
+        self._compile()
+
+    def _name(self) -> None:
+        self.__name__ = "Function"
+        self.__qualname__ = "Function"
+
+    def _compile(self) -> None:
+        scope: dict[str, Any] = dict(self._constants)
+        scope.update({name: callable_of(*call) for name, call in self._calls.items()})
+        exec(compile(self._source, "<lazycache function>", "exec"), scope)
+        self._compiled: Callable[..., list[Any]] = scope["compiled"]
+
+    def __call__(self, *arrays: Any) -> Any:
+        """Return the outputs for arrays in the place of the inputs."""
+        flat: list[Any] = []
+        _match(self._in_tree, _given(self._in_tree, arrays), flat)
+        results = self._compiled(*flat)
+        if type(self._out_tree) is _Slot:
+            return results[0]
+        return _fill(self._out_tree, results)
+
+    @property
+    def source(self) -> str:
+        """The source code."""
+        return self._source
+
+    @property
+    def token(self) -> bytes:
+        """What the function is known by: its graph, with the inputs numbered by position."""
+        if self._token is None:
+            self._token = self._take_token()
+        return self._token
+
+    def _take_token(self) -> bytes:
+        memo = Memo()
+        parts = [b"function 1", self._source.encode(), bytes(digest(_shape_of(self._out_tree)))]
+        parts.append(bytes(digest(_shape_of(self._in_tree))))
+        for name, (function, backend) in sorted(self._calls.items()):
+            parts += [name.encode(), function.token, (backend or "").encode()]
+        for name in sorted(self._constants):
+            # From now on the function keeps a copy of what could change.
+            frozen, token = snapshot(self._constants[name], path=name, memo=memo)
+            self._constants[name] = frozen
+            parts += [name.encode(), token]
+        self._compile()
+        return sha256(b"".join(b"%d:" % len(part) + part for part in parts)).digest()
+
+    def __lazycache_digest__(self) -> Any:
+        return self.token
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = (self._source, self._calls, self._constants, self._in_tree, self._out_tree, self._token)
+        return _restore, state
+
+    def __repr__(self) -> str:
+        return f"<Function of {len(_slots(self._in_tree))} inputs, {len(_slots(self._out_tree))} outputs>"
+
+
+def _restore(source: str, calls: Any, constants: Any, in_tree: Any, out_tree: Any, token: bytes | None) -> Function:
+    function = Function.__new__(Function)
+    function._source = source
+    function._calls = calls
+    function._constants = constants
+    function._in_tree = in_tree
+    function._out_tree = out_tree
+    function._token = token
+    function._name()
+    function._compile()
+    return function
+
+
+class _Slot(int):
+    """Where in a nest an input or an output belongs."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Slot, (int(self),)
+
+
+def _given(tree: Any, arrays: tuple[Any, ...]) -> Any:
+    if type(tree) is _Slot or len(arrays) != 1:
+        return arrays[0] if type(tree) is _Slot and len(arrays) == 1 else arrays
+    one = arrays[0]
+    single = not isinstance(tree, Mapping) and len(tree) == 1 and not isinstance(one, (tuple, list))
+    return (one,) if single else one
+
+
+def _match(tree: Any, value: Any, flat: list[Any]) -> None:
+    """Append to `flat` what stands in `value` where `tree` has slots."""
+    if type(tree) is _Slot:
+        if tree == len(flat):
+            flat.append(value)
+        return
+    if isinstance(tree, Mapping):
+        if set(tree) != set(value):
+            raise TypeError(f"expected inputs {list(tree)}, got {list(value)}")
+        for name in tree:
+            _match(tree[name], value[name], flat)
+        return
+    if is_nest(tree):
+        inside, values = members(tree), list(value) if not isinstance(value, slice) else members(value)
+        if len(inside) != len(values):
+            raise TypeError(f"expected {len(inside)} inputs, got {len(values)}")
+        for member, one in zip(inside, values, strict=True):
+            _match(member, one, flat)
+
+
+def _fill(tree: Any, results: list[Any]) -> Any:
+    if type(tree) is _Slot:
+        return results[tree]
+    if type(tree) is dict:
+        return {name: _fill(member, results) for name, member in tree.items()}
+    if type(tree) is list:
+        return [_fill(member, results) for member in tree]
+    if isinstance(tree, tuple):
+        filled = [_fill(member, results) for member in tree]
+        return tuple(filled) if type(tree) is tuple else type(tree)._make(filled)  # type: ignore[attr-defined]
+    return tree
+
+
+def _slots(tree: Any) -> list[_Slot]:
+    if type(tree) is _Slot:
+        return [tree]
+    return [slot for member in members(tree) for slot in _slots(member)] if is_nest(tree) else []
+
+
+def _shape_of(tree: Any) -> Any:
+    if type(tree) is _Slot:
+        return "slot", int(tree)
+    if type(tree) is dict:
+        return {name: _shape_of(member) for name, member in tree.items()}
+    return [type(tree).__name__, *map(_shape_of, members(tree))] if is_nest(tree) else tree
+
+
+def _fold(order: list[Node], wanted: list[Node], inputs: Mapping[int, str]) -> dict[int, Any]:
+    """Compute what the outputs need and what depends on no input; return the values by the id of their nodes."""
+    changing = set(inputs)
+    frontier: dict[int, Node] = {}
+    for node in order:
+        constant = [dep for dep in node._deps if id(dep) not in changing]
+        if len(constant) < len(node._deps):
+            changing.add(id(node))
+            for dep in constant:
+                if dep._function is not None:
+                    frontier[id(dep)] = dep
+    frontier.update((id(node), node) for node in wanted if id(node) not in changing and node._function is not None)
+    if not frontier:
+        return {}
+    constants = list(frontier.values())
+    return dict(zip(frontier, Function((), constants, fold_constants=False)(), strict=True))

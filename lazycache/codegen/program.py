@@ -1,0 +1,184 @@
+"""The program of some expressions: a line for each node, and the objects that the lines refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from lazycache.codegen.texts import naming, text_of
+from lazycache.nests import find_nodes
+from lazycache.nodes import Node
+
+
+def get_source(lz: Any, params: dict[str, Any] | None = None) -> str:
+    """Return source code that computes one or more expressions, one line for each node.
+
+    Parameters
+    ----------
+    lz : node, or nest of nodes
+    params : dict, optional
+        Takes the objects that the source refers to; with it as globals the source runs.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from lazycache import computed
+    >>> x = computed(2)
+    >>> params = {}
+    >>> print(get_source((x + 3) * x, params))
+    v0 = 2 + 3
+    v1 = v0 * 2
+    >>> exec(get_source((x + 3) * x, params), params)
+    >>> params["v1"]
+    10
+    """
+    objects: dict[str, Any] = {} if params is None else params
+    wanted = find_nodes(lz)
+    program = Program(needed(wanted, {}), wanted, {}, reuse=False)
+    objects.update(program.constants)
+    objects.update({name: callable_of(*call) for name, call in program.calls.items()})
+    return "\n".join(program.lines)
+
+
+class Program:
+    """The lines that compute some nodes, and the objects that they refer to.
+
+    Parameters
+    ----------
+    order : list of Node
+        What is needed, each after its dependencies.
+    wanted : list of Node
+    inputs : mapping
+        From the ids of inputs to their names.
+    reuse : bool
+        Whether a variable is used again once its value is not needed.
+    folded : mapping, optional
+        Values that have been computed, by the ids of their nodes.
+    """
+
+    def __init__(
+        self,
+        order: list[Node],
+        wanted: list[Node],
+        inputs: Mapping[int, str],
+        reuse: bool = True,
+        folded: Mapping[int, Any] | None = None,
+    ) -> None:
+        self.lines: list[str] = []
+        self.constants: dict[str, Any] = {}
+        self.calls: dict[str, tuple[Any, str | None]] = {}
+        self._names: dict[int, str] = dict(inputs)
+        self._functions: dict[tuple[int, str | None], str] = {}
+        self._keep = naming(self.constants)
+        self._free: list[str] = []
+        self._variables = 0
+        for identity, value in (folded or {}).items():
+            self._names[identity] = self._keep(value)
+        uses = self._uses = dict.fromkeys(map(id, wanted), 1)
+        for node in order:
+            for dep in node._deps:
+                identity = id(dep)
+                uses[identity] = uses.get(identity, 0) + 1
+        for node in order:
+            if node._function is None:
+                self._names[id(node)] = text_of(node._value, self.name_of, self._keep)
+            else:
+                self._write(node, reuse)
+
+    def name_of(self, node: Node) -> str:
+        """Return what stands for a node in the source."""
+        return self._names[id(node)]
+
+    def _write(self, node: Node, reuse: bool) -> None:
+        expression = self._expression(node)
+        freed = self._release(node) if reuse else []
+        if freed:
+            target = freed.pop()
+        elif self._free:
+            target = self._free.pop()
+        else:
+            target = f"v{self._variables}"
+            self._variables += 1
+        self._names[id(node)] = target
+        line = f"{target} = {expression}"
+        if freed:
+            # Otherwise these would keep their values until they are used again.
+            line += "; " + " = ".join(freed) + " = None"
+            self._free += freed
+        self.lines.append(line)
+
+    def _release(self, node: Node) -> list[str]:
+        """Return the variables whose values nobody needs after `node`."""
+        freed = []
+        uses = self._uses
+        for dep in node._deps:
+            left = uses[id(dep)] - 1
+            uses[id(dep)] = left
+            if not left:
+                name = self._names[id(dep)]
+                if name[0] == "v":
+                    freed.append(name)
+        return freed
+
+    def _expression(self, node: Node) -> str:
+        function = node._function
+        names = self._names
+        texts = [
+            names[id(arg)] if isinstance(arg, Node) else text_of(arg, self.name_of, self._keep) for arg in node._args
+        ]
+        if not node._kwargs:
+            kind = getattr(function, "kind", None)
+            if kind == "infix" and len(texts) == 2:
+                return f"{texts[0]} {function.symbol} {texts[1]}"
+            if kind == "prefix":
+                return f"{function.symbol}{texts[0]}"
+            if kind == "index" and texts[0].isidentifier():
+                return f"{texts[0]}[{texts[1]}]"
+            return f"{self._function(node)}({', '.join(texts)})"
+        texts += [f"{name}={text_of(arg, self.name_of, self._keep)}" for name, arg in node._kwargs.items()]
+        return f"{self._function(node)}({', '.join(texts)})"
+
+    def _function(self, node: Node) -> str:
+        backend = getattr(node, "_backend", None)
+        key = (id(node._function), backend)
+        name = self._functions.get(key)
+        if name is None:
+            name = self._functions[key] = f"f{len(self._functions)}"
+            self.calls[name] = (node._function, backend)
+        return name
+
+
+def needed(wanted: list[Node], known: Mapping[int, Any]) -> list[Node]:
+    """Return the nodes that the outputs need, each after its dependencies, not looking below those that are known."""
+    done = set(known)
+    order: list[Node] = []
+    stack = list(reversed(wanted))
+    while stack:
+        node = stack[-1]
+        if id(node) in done:
+            stack.pop()
+            continue
+        missing = [dep for dep in node._deps if id(dep) not in done]
+        if missing:
+            missing.reverse()
+            stack += missing
+            continue
+        done.add(id(node))
+        order.append(node)
+        stack.pop()
+    return order
+
+
+def callable_of(function: Any, backend: str | None) -> Callable[..., Any]:
+    """Return what a line of a program calls."""
+    if backend is not None and hasattr(function, "resolve"):
+        return function.resolve(backend)  # type: ignore[no-any-return]
+    if function.is_pure:
+        return lambda *args: function.call(args, {})
+    plain = getattr(function, "function", None)
+    if plain is not None and getattr(function, "trusted", False):
+        return plain  # type: ignore[no-any-return]
+    return lambda *args, **kwargs: function.call(args, kwargs)
