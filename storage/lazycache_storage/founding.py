@@ -67,7 +67,7 @@ def has_format(path: str) -> bool:
         data = fsio.read_file(file, limit=_FORMAT_FILE_LIMIT)
         found = msgspec.json.decode(data)["format"]
     except CorruptEntryError as error:
-        if fsio.stat(file) is None:
+        if isinstance(error.__cause__, OSError):
             return False
         raise UnknownFormatError(path=path, found="unreadable", supported=layout.STORE_FORMAT) from error
     except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError) as error:

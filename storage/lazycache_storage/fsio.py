@@ -255,8 +255,8 @@ def free_bytes(path: str) -> int:
 def boot_id() -> str:
     """Return a text that changes when the machine starts anew; empty if unknown."""
     try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            return file.read().strip()
+        with open("/proc/sys/kernel/random/boot_id", "rb") as file:
+            return file.read().decode().strip()
     except OSError:
         return ""
 
@@ -270,8 +270,8 @@ def file_system(path: str, mounts: str = "/proc/mounts") -> str:
     True
     """
     try:
-        with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
-            lines = file.read().splitlines()
+        with open(mounts, "rb") as file:
+            lines = os.fsdecode(file.read()).splitlines()
     except OSError:
         return ""
     path = os.path.realpath(path) + "/"
