@@ -27,10 +27,11 @@ def take(
     """
     name = _display_name(function)
     walk = Walk(name, encode, encode_dependency, undigested)
-    at = At(name, "held", ignore, code == "deep")
-    root = part(b"none") if code == "none" else walk.encode(function, at)
-    mode = encode_scalar(code) or b""
-    everything = part(b"code", mode, root, *(walk.dependency(entry, at) for entry in depends))
+    at = At(name, "held", ignore)
+    # First, since what is named here counts with all that it refers to, even if the function itself does not.
+    named = [walk.dependency(entry, at) for entry in depends]
+    root = part(b"none") if code == "none" else walk.encode(function, at._replace(deep=code == "deep"))
+    everything = part(b"code", encode_scalar(code) or b"", root, *named)
     return Fingerprint(Digest(walk.finish(everything)), walk.mismatch, walk.watch)
 
 

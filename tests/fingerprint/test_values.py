@@ -159,3 +159,20 @@ def test_pure_functions_that_call_each_other() -> None:
         return fingerprint(cell["even"].__wrapped__).digest
 
     assert programs(0) == programs(0) != programs(1)
+
+
+@pytest.mark.parametrize("code", ["deep", "self", "none"])
+def test_what_is_named_in_depends_counts_with_all_that_it_refers_to(code: Any) -> None:
+    def taken(n: int) -> bytes:
+        cell = _cell(f"def low(x): return x + {n}\ndef middle(x): return low(x)\ndef run(x): return x\n")
+        return fingerprint(cell["run"], depends=[cell["middle"]], code=code).digest
+
+    assert taken(1) == taken(1) != taken(2)
+
+
+def test_packages_in_depends_count_by_version() -> None:
+    def taken(*depends: Any) -> bytes:
+        return fingerprint(helper, depends=depends).digest
+
+    assert taken("numpy") == taken(np) != taken()
+    assert len({taken(), taken("numpy"), taken("pandas"), taken(np.mean), taken(1), taken(1.0)}) == 6
