@@ -17,7 +17,7 @@ from lazycache_storage.arrayhash import array_digest, bytes_digest
 from lazycache_storage.arrays import Array, Written, sealed
 from lazycache_storage.digest import Digest
 from lazycache_storage.dtypes import AnyDtype
-from lazycache_storage.errors import CorruptEntryError
+from lazycache_storage.errors import CorruptEntryError, NotStorableError
 from lazycache_storage.record import ObjectRef
 
 if TYPE_CHECKING:
@@ -76,37 +76,42 @@ def write_chunks(array: Array, folder: str, ref: ObjectRef, chunking: Chunking) 
 
     Raises
     ------
-    ValueError, TypeError
+    NotStorableError
         If zarr-python cannot cut or compress it so.
     OSError
         If it cannot be written. On any error, nothing is left behind.
     """
-    import zarr
-
     path = fsio.temporary_name(folder, ".zarr")
     try:
-        target = zarr.create_array(
-            path,
-            shape=array.shape,
-            dtype=array.dtype,
-            chunks=chunking.chunks,
-            shards=chunking.shards,
-            compressors=chunking.compressors,
-            chunk_key_encoding={"name": "v2", "separator": "."},
-            config={"write_empty_chunks": True},
-        )
-        target[...] = array.view(np.ndarray)
-        fsio.step("wrote chunks")
-        for entry in os.scandir(path):
-            os.chmod(entry.path, fsio.OBJECT_MODE)
+        _write(array, path, chunking)
         files = look(path)
+    except (ValueError, TypeError) as error:
+        fsio.remove(path)
+        raise NotStorableError(type_name=f"array of shape {array.shape}", reason=f"{chunking}: {error}") from error
     except BaseException:
         fsio.remove(path)
         raise
-    name = _name(Digest(ref.name), files)
-    return Written(
-        path, msgspec.structs.replace(ref, name=name, nbytes=files.nbytes, mtime_ns=files.mtime_ns, chunked=True)
+    facts = {"nbytes": files.nbytes, "mtime_ns": files.mtime_ns, "chunked": True}
+    return Written(path, msgspec.structs.replace(ref, name=_name(Digest(ref.name), files), **facts))
+
+
+def _write(array: Array, path: str, chunking: Chunking) -> None:
+    import zarr
+
+    target = zarr.create_array(
+        path,
+        shape=array.shape,
+        dtype=array.dtype,
+        chunks=chunking.chunks,
+        shards=chunking.shards,
+        compressors=chunking.compressors,
+        chunk_key_encoding={"name": "v2", "separator": "."},
+        config={"write_empty_chunks": True},
     )
+    target[...] = array.view(np.ndarray)
+    fsio.step("wrote chunks")
+    for name in os.listdir(path):
+        os.chmod(f"{path}/{name}", fsio.OBJECT_MODE)
 
 
 def _name(content: Digest, files: _Files) -> Digest:

@@ -75,6 +75,8 @@ def encode_pickle(value: Any, sink: ArraySink) -> bytes:
     pickler = _Pickler(sink)
     try:
         pickler.dump(value)
+    except NotStorableError:
+        raise
     except _PICKLING_ERRORS as error:
         raise NotStorableError(type_name=_type_name(value), reason=str(error) or type(error).__name__) from error
     return pickler.payload()

@@ -10,7 +10,7 @@ from typing import Any
 import hypothesis.extra.numpy as npst
 import msgspec
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lazycache_storage import dtypes, objects
@@ -18,6 +18,9 @@ from lazycache_storage.chunked import Chunking
 from lazycache_storage.codec import decode, encode
 from lazycache_storage.errors import CorruptEntryError, NotStorableError
 from tests.storage.shelf import Shelf, facts
+
+# The machine may be busy with other tests.
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 texts = st.text(st.characters(exclude_categories=()), max_size=8)
 scalars = (
@@ -89,6 +92,7 @@ def _facts(value: Any) -> Any:
     return facts(value)
 
 
+@patient
 @given(plain)
 def test_plain_data_comes_back(value: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -98,6 +102,7 @@ def test_plain_data_comes_back(value: Any) -> None:
         assert _facts(shelf.decode(encoded, allow_pickle=False)) == _facts(value)
 
 
+@patient
 @given(arrays())
 def test_arrays_as_objects_come_back(array: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -111,7 +116,7 @@ def test_arrays_as_objects_come_back(array: Any) -> None:
         assert not back.flags.writeable
 
 
-@settings(max_examples=20)
+@settings(patient, max_examples=20)
 @given(arrays(), st.integers(1, 3), st.booleans())
 def test_chunked_arrays_come_back(array: Any, side: int, is_compressed: bool) -> None:
     chunking = Chunking(chunks=(side,) * array.ndim, compressors="auto" if is_compressed else None)
@@ -122,6 +127,7 @@ def test_chunked_arrays_come_back(array: Any, side: int, is_compressed: bool) ->
         assert facts(objects.open_array(written.path, written.ref, verify=True)) == _facts(array)
 
 
+@patient
 @given(numbers)
 def test_dtypes_come_back(dtype: Any) -> None:
     text = dtypes.describe(dtype)
@@ -133,7 +139,7 @@ def _load(position: int) -> Any:
     return (np.arange(3.0), np.frombuffer(b"\xffab", np.uint8))[position]
 
 
-@settings(max_examples=500)
+@settings(patient, max_examples=500)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_value_or_damage(data: bytes) -> None:
     try:
@@ -162,14 +168,14 @@ forms = st.recursive(
 )
 
 
-@settings(max_examples=500)
+@settings(patient, max_examples=500)
 @given(st.tuples(st.integers(0, 36)), st.lists(forms, max_size=9))
 def test_any_form_is_a_value_or_damage(tag: tuple[int], members: list[Any]) -> None:
     with contextlib.suppress(CorruptEntryError):
         decode("plain", msgspec.msgpack.encode([*tag, *members]), _load)
 
 
-@settings(max_examples=300)
+@settings(patient, max_examples=300)
 @given(plain, st.data())
 def test_a_flipped_byte_is_a_value_or_damage(value: Any, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -183,6 +189,7 @@ def test_a_flipped_byte_is_a_value_or_damage(value: Any, data: st.DataObject) ->
             shelf.decode((kind, flipped, refs, paths))
 
 
+@patient
 @given(st.integers(1, 2000), st.sampled_from([list, tuple]))
 def test_any_depth_is_stored_or_refused(depth: int, kind: Any) -> None:
     value: Any = 7

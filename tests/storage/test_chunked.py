@@ -10,7 +10,7 @@ import zarr
 from lazycache_storage import objects
 from lazycache_storage.arrayhash import array_digest
 from lazycache_storage.chunked import Chunking, open_zarr
-from lazycache_storage.errors import CorruptEntryError
+from lazycache_storage.errors import CorruptEntryError, NotStorableError
 from tests.storage.shelf import damages, facts
 
 
@@ -110,6 +110,6 @@ def test_open_zarr_reads_arrays_in_one_chunk(folder: str) -> None:
 
 
 def test_a_bad_way_to_cut_leaves_nothing_behind(folder: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"shard|chunk"):
+    with pytest.raises(NotStorableError, match=r"shard|chunk"):
         objects.write_array(np.zeros((10, 4)), folder, chunking=Chunking(chunks=(3, 2), shards=(4, 4)))
     assert list(tmp_path.iterdir()) == []
