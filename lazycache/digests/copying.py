@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ import numpy as np
 from lazycache.digests.immutable import ATOMS, is_immutable
 from lazycache.digests.objects import is_inherited
 from lazycache.digests.registry import copiers, immutable_types, resolve
+from lazycache_storage.arrayhash import array_order
+
+_HEAP_TYPE = 1 << 9
 
 Array = np.ndarray[Any, Any]
 
@@ -27,8 +31,8 @@ def copy_nest(root: Any, copy_array: Callable[[Array], Array], copy_other: Calla
     """Return a copy that shares nothing mutable with `root`, its inner sharing kept.
 
     Lists, tuples, dicts and sets, and plain instances, are copied here, without
-    recursion; arrays of plain type go to `copy_array`, immutable values stay,
-    all else goes to `copy_other`.
+    recursion. Arrays of plain type go to `copy_array`, those of objects once
+    their members are copied. Immutable values stay; all else goes to `copy_other`.
 
     Raises
     ------
@@ -36,32 +40,26 @@ def copy_nest(root: Any, copy_array: Callable[[Array], Array], copy_other: Calla
         If a part contains itself.
     """
     done: dict[int, tuple[Any, Any]] = {}
-    opened: set[int] = set()
+    opened: dict[int, tuple[list[Any], Rebuild]] = {}
     todo = [root]
     while todo:
         value = todo[-1]
         key = id(value)
-        if key in done or _is_atom(value):
-            todo.pop()
-            continue
-        shape = _shape_of(value)
-        if shape is None:
-            done[key] = (value, _copy_leaf(value, copy_array, copy_other))
-            todo.pop()
-            continue
-        children, rebuild = shape
-        if key not in opened:
-            opened.add(key)
-            for child in children:
-                if not _is_atom(child) and id(child) not in done:
-                    if id(child) in opened:
-                        raise SelfContaining
-                    todo.append(child)
-            if todo[-1] is not value:
+        if key in opened:
+            children, rebuild = opened.pop(key)
+            copies = [child if _is_atom(child) else done[id(child)][1] for child in children]
+            made = rebuild(value, children, copies)
+            done[key] = (value, copy_array(made) if type(made) is np.ndarray else made)
+        elif key not in done and not _is_atom(value):
+            shape = _shape_of(value)
+            if shape is not None:
+                opened[key] = shape
+                missing = [child for child in shape[0] if not _is_atom(child) and id(child) not in done]
+                if any(id(child) in opened for child in missing):
+                    raise SelfContaining
+                todo += missing
                 continue
-        copies = [child if _is_atom(child) else done[id(child)][1] for child in children]
-        done[key] = (value, rebuild(value, children, copies))
-        opened.discard(key)
+            done[key] = (value, _copy_leaf(value, copy_array, copy_other))
         todo.pop()
     return root if _is_atom(root) else done[id(root)][1]
 
@@ -81,6 +79,8 @@ def _shape_of(value: Any) -> tuple[list[Any], Rebuild] | None:
         return list(value), _rebuild_sequence
     if kind is dict:
         return [*value, *value.values()], _rebuild_dict
+    if kind is np.ndarray and value.dtype.kind == "O":
+        return value.reshape(-1).tolist(), _rebuild_object_array
     if isinstance(value, tuple) and hasattr(kind, "_fields") and kind.__mro__[1] is tuple:
         return list(value), _rebuild_namedtuple
     return _instance_shape(value, kind)
@@ -101,18 +101,41 @@ def _rebuild_dict(_value: Any, _children: list[Any], copies: list[Any]) -> Any:
     return dict(zip(copies[:half], copies[half:], strict=True))
 
 
+def _rebuild_object_array(value: Array, _children: list[Any], copies: list[Any]) -> Array:
+    flat = np.fromiter(copies, object, len(copies))
+    return np.array(flat.reshape(value.shape), order=array_order(value))
+
+
 def _instance_shape(value: Any, kind: type) -> tuple[list[Any], Rebuild] | None:
-    """Handle instances that consist of nothing but their ``__dict__``."""
+    """Handle instances that consist of nothing but their ``__dict__`` and slots."""
     plain = all(is_inherited(kind, name) for name in _INHERITED) and not any(hasattr(kind, name) for name in _OWN)
-    if not plain or not kind.__dictoffset__ or isinstance(value, type):
+    if not plain or not kind.__flags__ & _HEAP_TYPE or isinstance(value, type):
         return None
-    state = object.__reduce_ex__(value, 4)[2]
-    return (list(state.values()), _rebuild_instance) if type(state) is dict else None
+    try:
+        attributes, slots = _state_of(value)
+    except TypeError:
+        # It has a part that only its C code knows.
+        return None
+    rebuild = partial(_rebuild_instance, list(attributes), list(slots))
+    return [*attributes.values(), *slots.values()], rebuild
 
 
-def _rebuild_instance(value: Any, _children: list[Any], copies: list[Any]) -> Any:
+def _state_of(value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    state: Any = object.__reduce_ex__(value, 4)[2]
+    if isinstance(state, tuple):
+        return state[0] or {}, state[1]
+    return state or {}, {}
+
+
+def _rebuild_instance(
+    attributes: list[str], slots: list[str], value: Any, _children: list[Any], copies: list[Any]
+) -> Any:
     made = object.__new__(type(value))
-    made.__dict__.update(zip(vars(value), copies, strict=True))
+    if attributes:
+        made.__dict__.update(zip(attributes, copies, strict=False))
+    for name, copied in zip(slots, copies[len(attributes) :], strict=True):
+        # A frozen class refuses its own __setattr__.
+        object.__setattr__(made, name, copied)
     return made
 
 

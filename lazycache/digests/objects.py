@@ -52,9 +52,10 @@ def attributes_parts(name: str, values: dict[Any, Any]) -> list[Any]:
 
 def attributes_of(value: Any) -> Attributes:
     """Return the attributes of an instance of a class derived from a builtin or an array."""
-    state = object.__getstate__(value)
-    normal = _normalise(type(value), state)
-    return normal if isinstance(normal, Attributes) else Attributes({})
+    state: Any = object.__getstate__(value)
+    if isinstance(state, tuple):
+        state = {**(state[0] or {}), **state[1]}
+    return Attributes(_without_derived(type(value), state or {}))
 
 
 def expand_object(value: Any) -> Parts:
@@ -136,8 +137,12 @@ def _normalise(kind: type, state: Any) -> Any:
         return Attributes({})
     if not isinstance(state, dict) or not all(type(key) is str for key in state):
         return state
+    return Attributes(_without_derived(kind, state))
+
+
+def _without_derived(kind: type, state: dict[Any, Any]) -> dict[Any, Any]:
     derived = _derived(kind)
-    return Attributes({key: state[key] for key in state if key not in derived} if derived else state)
+    return {key: state[key] for key in state if key not in derived} if derived else state
 
 
 def is_inherited(kind: Any, name: str) -> bool:

@@ -90,11 +90,14 @@ def _take(value: Any, path: str, memo: Memo) -> tuple[Any, bytes]:
         return copied, token(copied, path=path)
 
     def freeze_once(array: Array) -> Array:
+        if array.dtype.hasobject:
+            array.setflags(write=False)
+            return array
         return snapshot(array, memo=memo)[0]  # type: ignore[no-any-return]
 
     try:
         copied = copy_nest(value, freeze_once, deep_copy)
-    except (SelfContaining, TypeError, copy.Error, PicklingError) as error:
+    except (SelfContaining, TypeError, copy.Error, PicklingError, RecursionError) as error:
         # As a rule this raises first, and names the part at fault, which the copier cannot.
         token(value, path=path)
         raise UnhashableError(path=path, type_name=type(value).__name__, advice=COPY_ADVICE) from error
