@@ -84,8 +84,8 @@ class Expression(Operating):
                 built._deps = args
                 rope, others = self._rope, other._rope
                 built._rope = rope if others is NO_FILES or others is rope else join_ropes(args)
-        elif isinstance(other, Node) and function is not GETITEM:
-            # A node that knows its shape also knows that of the result: it builds, through its reflected operator.
+        elif isinstance(other, Node) and args[0] is self and function is not GETITEM and _has_shape(self):
+            # A lazy array knows the shape of the result too: it builds, through its reflected operator.
             return NotImplemented
         else:
             return build(function, args, NO_KWARGS)
@@ -94,6 +94,10 @@ class Expression(Operating):
         built._kwargs = NO_KWARGS
         built._key = None
         return built
+
+
+def _has_shape(node: Node) -> bool:
+    return node._function is None and isinstance(node._value, np.ndarray | np.generic | int | float | complex)
 
 
 class computed(Expression):

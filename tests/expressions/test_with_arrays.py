@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lazycache.array as lz
-from lazycache import compute, computed
+from lazycache import compute, computed, lazy
 from lazycache.operators import BINARY, Operator
 
 LEFT = np.array([[1, 2], [3, 5]])
@@ -33,3 +33,12 @@ def test_each_as_an_index_or_argument_of_the_other() -> None:
     np.testing.assert_array_equal(
         compute(np.concatenate([computed(LEFT), lz.LazyArray.from_data(RIGHT)])), [*LEFT, *RIGHT]
     )
+
+
+def test_what_has_no_known_shape_builds_an_expression() -> None:
+    array = lz.LazyArray.from_data(RIGHT)
+    for call in (computed(LEFT) * 1, computed(LEFT)[:]):
+        for node in (call + array, array + call, call < array):
+            assert isinstance(node, lazy)
+        np.testing.assert_array_equal(compute(array - call), RIGHT - LEFT)
+        np.testing.assert_array_equal(compute(call - array), LEFT - RIGHT)
