@@ -68,7 +68,22 @@ def overwrite(path: Path, data: bytes) -> None:
     path.write_bytes(data)
 
 
-VALUES = [None, 0, "", [], False, 5, "text", b"bytes", (1, "a"), {"a": [1, 2]}, 2**100, 1.5j, NotImplemented, {1, 2}]
+VALUES: list[object] = [
+    None,
+    0,
+    "",
+    [],
+    False,
+    5,
+    "text",
+    b"bytes",
+    (1, "a"),
+    {"a": [1, 2]},
+    2**100,
+    1.5j,
+    NotImplemented,
+    {1, 2},
+]
 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)
@@ -425,7 +440,7 @@ def test_another_format_is_neither_read_nor_written(store: Store, text: str) -> 
 def test_a_store_is_not_made_unless_asked(tmp_path: Path) -> None:
     for options in ({"create": False}, {"read_only": True}):
         with pytest.raises(FileNotFoundError):
-            Store(tmp_path / "store", **options)  # type: ignore[arg-type]
+            Store(tmp_path / "store", **options)
     assert not (tmp_path / "store").exists()
 
 
