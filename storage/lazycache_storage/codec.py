@@ -41,7 +41,8 @@ def encode(value: Any, sink: Sink) -> tuple[PayloadKind, bytes, tuple[ObjectRef,
             return "plain", _pack(integer_form(value)), ()
     try:
         return "plain", encode_plain(value, sink), sink.refs
-    except NotPlain:
+    except (NotPlain, RecursionError):
+        # pickle needs less of the stack than the forms do.
         return "pickle", encode_pickle(value, sink), sink.refs
 
 

@@ -1,4 +1,5 @@
 import collections
+import inspect
 import pickle
 import subprocess
 import sys
@@ -135,6 +136,24 @@ def test_a_ladder_of_shared_containers_is_linear(tmp_path: Path, make: Any) -> N
         assert first is second
         back = first
     assert back == ("leaf", 1)
+
+
+def test_a_caller_deep_in_recursion_gets_a_value_or_a_refusal(tmp_path: Path) -> None:
+    value: Any = 1
+    for _ in range(60):
+        value = [value, np.float64(1)]
+
+    def dive(levels: int) -> str:
+        if levels:
+            return dive(levels - 1)
+        try:
+            return Shelf(tmp_path).encode(value)[0]
+        except NotStorableError:
+            return "refused"
+
+    for left in (60, 100, 150, 400):
+        frames = len(inspect.stack(0))
+        assert dive(sys.getrecursionlimit() - frames - left) in ("plain", "pickle", "refused")
 
 
 WRAPPERS: dict[str, Any] = {
