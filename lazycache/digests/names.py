@@ -9,6 +9,7 @@ from typing import Any
 
 # A spawned worker imports the script under another name; Python 3.13 moved pathlib into a package.
 _MODULE_NAMES = {"__mp_main__": "__main__", "pathlib._local": "pathlib", "pathlib._abc": "pathlib"}
+_USERS_MODULES = frozenset({"__main__", "__mp_main__"})
 _OWN_PACKAGES = frozenset({"lazycache", "lazycache_storage"})
 
 
@@ -47,6 +48,9 @@ def is_installed(module: str) -> bool:
     (True, True, False)
     """
     top = module.partition(".")[0]
+    if top in _USERS_MODULES:
+        # In a notebook, and under ``python -m``, its file is that of an installed package.
+        return False
     if top in sys.stdlib_module_names or top in _OWN_PACKAGES:
         return True
     loaded = sys.modules.get(module) or sys.modules.get(top)

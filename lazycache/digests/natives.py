@@ -21,7 +21,8 @@ DECIMAL_LIMIT = 10**60
 LEAST = -DECIMAL_LIMIT
 
 
-def _int(value: int) -> bytes:
+def int_encoding(value: int) -> bytes:
+    """Return the encoding of an int."""
     if LEAST < value < DECIMAL_LIMIT:
         return b"i%d;" % value
     # Decimal digits of large numbers are quadratic, and Python refuses more than 4300 of them.
@@ -54,12 +55,12 @@ def _bytearray(value: bytearray) -> bytes:
 
 def _range(value: range) -> bytes:
     # The parameters, not the members: a function sees start and step of an empty range.
-    return b"r%b%b%b" % (_int(value.start), _int(value.stop), _int(value.step))
+    return b"r%b%b%b" % (int_encoding(value.start), int_encoding(value.stop), int_encoding(value.step))
 
 
 leaves.update(
     {
-        int: _int,
+        int: int_encoding,
         float: _float,
         complex: _complex,
         str: str_encoding,

@@ -28,7 +28,7 @@ from typing import Any
 from lazycache.digests.natives import DECIMAL_LIMIT, LEAST
 from lazycache.digests.objects import expand_object
 from lazycache.digests.registry import Parts, Refusal, expanders, leaves, no_label, resolve
-from lazycache.digests.small import ALLOWANCE, small_token
+from lazycache.digests.small import small_token
 from lazycache.errors import UnhashableError
 from lazycache_storage.digest import INLINE, Digest, digest_of_encoding, digest_of_token, seal
 
@@ -83,7 +83,7 @@ def token(value: Any, *, path: str = "value", memo: Memo | None = None) -> bytes
     leaf = leaves.get(kind)
     if leaf is not None:
         return seal(leaf(value))
-    quick = small_token(value, kind, [ALLOWANCE])
+    quick = small_token(value, kind)
     return quick if quick is not None else _walk(value, path, memo if memo is not None else Memo())
 
 
@@ -103,7 +103,7 @@ def digest(value: Any, *, path: str = "value") -> Digest:
     leaf = leaves.get(kind)
     if leaf is not None:
         return digest_of_encoding(leaf(value))
-    quick = small_token(value, kind, [ALLOWANCE])
+    quick = small_token(value, kind)
     return digest_of_token(quick if quick is not None else _walk(value, path, Memo()))
 
 
