@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import Any
 
-import diskcache  # type: ignore[import-untyped]
+import diskcache
 
 _NO_LIMIT = 2**62
 

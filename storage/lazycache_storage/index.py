@@ -201,7 +201,7 @@ class Index:
         return self._writer
 
     def _transact(self, connection: sqlite3.Connection) -> Iterator["Transaction"]:
-        from diskcache import Timeout  # type: ignore[import-untyped]
+        from diskcache import Timeout
 
         writer = self._writing()
         try:

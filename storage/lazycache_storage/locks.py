@@ -93,6 +93,8 @@ class Claim(Generic[T]):
         Seconds that the computation took last time; 0 if unknown.
     timeout : float, optional
         Seconds after which waiting is given up.
+    is_usable : bool
+        False where no lock file may be made: then `ready` is asked, and that is all.
 
     Attributes
     ----------
@@ -118,6 +120,7 @@ class Claim(Generic[T]):
         *,
         expected: float = 0.0,
         timeout: float | None = None,
+        is_usable: bool = True,
     ) -> None:
         self.record: T | None = None
         self.waited = 0.0
@@ -127,6 +130,7 @@ class Claim(Generic[T]):
         self._ready = ready
         self._expected = expected
         self._timeout = timeout
+        self._is_usable = is_usable
         self._descriptor = -1
         self._holder = Holder()
 
@@ -135,6 +139,9 @@ class Claim(Generic[T]):
         self._holder.unstored = True
 
     def __enter__(self) -> Self:
+        if not self._is_usable:
+            self.record = self._ready()
+            return self
         try:
             self._descriptor = self._open()
             self._acquire()

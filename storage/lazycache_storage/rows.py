@@ -1,12 +1,16 @@
 """The index as a store uses it: errors of sqlite become what they mean for the store."""
 
+import logging
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from lazycache_storage import founding, layout
-from lazycache_storage.errors import CorruptEntryError, ReadOnlyStoreError
+from lazycache_storage.errors import CorruptEntryError, ReadOnlyStoreError, StoreError
 from lazycache_storage.index import Index, Transaction, is_broken
+from lazycache_storage.memory import Memory
+
+log = logging.getLogger("lazycache")
 
 
 class Rows:
@@ -53,6 +57,20 @@ class Rows:
             yield
         except sqlite3.Error as error:
             raise self._explained(error) from error
+
+    def write_uses(self, memory: Memory) -> None:
+        """Write the uses that were only counted so far."""
+        uses = memory.take_uses()
+        if uses and not self.read_only:
+            with self.guarded():
+                self.index.touch(uses)
+
+    def write_uses_quietly(self, memory: Memory) -> None:
+        """Write the uses if that is possible: they only say what gc should keep."""
+        try:
+            self.write_uses(memory)
+        except (OSError, sqlite3.Error, StoreError) as error:
+            log.debug("uses were not noted in %s: %s", self.path, error)
 
     def check_writable(self) -> None:
         """Raise ReadOnlyStoreError if the store may only be read."""

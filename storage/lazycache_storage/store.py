@@ -6,21 +6,20 @@ The order of operations, and what it promises, is in ``FORMAT.md``.
 import functools
 import logging
 import os
-import sqlite3
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import msgspec
 
-from lazycache_storage import codec, founding, fsio, layout
+from lazycache_storage import codec, founding, fsio, layout, removing
 from lazycache_storage.arrayhash import array_digest
 from lazycache_storage.arrays import Array
 from lazycache_storage.chunked import Chunking
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError, NotStorableError, RemovedEntryError
-from lazycache_storage.index import CLAIM_PREFIX, FILE_PREFIX, REF_PREFIX, Index
+from lazycache_storage.index import CLAIM_PREFIX, FILE_PREFIX
 from lazycache_storage.loading import Counters, Loader, is_from_another_boot
 from lazycache_storage.locks import Claim
 from lazycache_storage.memory import NOTHING, Memory, cannot_change
@@ -113,7 +112,7 @@ class Store:
         self._loader = Loader(self.path, self._memory, self.counters, network=self.network, allow_pickle=allow_pickle)
         # Keys whose record could not be read or loaded here: what is put next replaces it.
         self._unreadable: set[bytes] = set()
-        self._at_exit = weakref.finalize(self, _write_uses_quietly, self.index, self._memory)
+        self._at_exit = weakref.finalize(self, self._rows.write_uses_quietly, self._memory)
 
     def find(self, key: Digest) -> Record | None:
         """Return the record under `key`, or None.
@@ -127,7 +126,7 @@ class Store:
         if entry is not None:
             self.counters.memory += 1
             if self._memory.note_use(key) >= FLUSH_USES_AT:
-                _write_uses_quietly(self.index, self._memory)
+                self._rows.write_uses_quietly(self._memory)
             return entry.record
         record = self._look(key)
         if record is None:
@@ -231,38 +230,8 @@ class Store:
 
     def forget(self, key: Digest) -> bool:
         """Remove the record under `key`, and the objects that only it needed; return whether there was one."""
-        self._rows.check_writable()
         self._memory.drop(key)
-        with self._rows.transaction() as transaction:
-            data = transaction.get(key)
-            if data is None:
-                return False
-            transaction.delete(key)
-            names = _object_names(data)
-            for name, _ in names:
-                transaction.delete(REF_PREFIX + name + key)
-        self.remove_unneeded(names)
-        return True
-
-    def remove_unneeded(self, names: Iterable[tuple[bytes, layout.ObjectKind]]) -> int:
-        """Remove those objects that no record needs any more; return how many.
-
-        The records must have been deleted in an earlier transaction: killed
-        between the two, orphans are left, but never a record without its object.
-        """
-        trash = layout.folder(self.path, layout.TRASH_FOLDER)
-        fsio.make_folder(trash)
-        moved = []
-        with self._rows.transaction() as transaction:
-            for name, kind in names:
-                aside = fsio.temporary_name(trash)
-                if not transaction.keys_with_prefix(REF_PREFIX + name) and fsio.move(
-                    layout.object_path(self.path, Digest(name), kind), aside
-                ):
-                    moved.append(aside)
-        for path in moved:
-            fsio.remove(path)
-        return len(moved)
+        return removing.forget(self._rows, key)
 
     def update(self, key: Digest, record: Record) -> bool:
         """Write another record, of the same objects, under a key that has one; return whether it had."""
@@ -332,7 +301,14 @@ class Store:
             When entered, if `timeout` passed.
         """
         path = layout.lock_path(self.path, key)
-        return Claim(path, what, ready or (lambda: self._look(key)), expected=expected, timeout=timeout)
+        return Claim(
+            path,
+            what,
+            ready or (lambda: self._look_or_none(key)),
+            expected=expected,
+            timeout=timeout,
+            is_usable=not self.read_only,
+        )
 
     def claim_get(self, digest: Digest) -> bytes | None:
         """Return what was claimed under a digest."""
@@ -352,13 +328,11 @@ class Store:
 
     def flush(self) -> None:
         """Write the uses that were only counted so far."""
-        if not self.read_only:
-            with self._rows.guarded():
-                _write_uses(self.index, self._memory)
+        self._rows.write_uses(self._memory)
 
     def close(self) -> None:
         """Write what is pending and close the files; the next use opens them again."""
-        _write_uses_quietly(self.index, self._memory)
+        self._rows.write_uses_quietly(self._memory)
         self.index.close()
 
     def __enter__(self) -> Self:
@@ -382,6 +356,13 @@ class Store:
             raise
         self._memory.put(key, record, len(data))
         return record
+
+    def _look_or_none(self, key: bytes) -> Record | None:
+        try:
+            return self._look(key)
+        except CorruptEntryError:
+            # As if it were not there: what is put next replaces it.
+            return None
 
     def _put(self, key: bytes, data: bytes) -> None:
         with self._rows.transaction() as transaction:
@@ -414,27 +395,6 @@ class Store:
             return RemovedEntryError(path=self.path, reason="its record is gone")
         self._unreadable.add(key)
         return error
-
-
-def _write_uses(index: Index, memory: Memory) -> None:
-    uses = memory.take_uses()
-    if uses and not index.read_only:
-        index.touch(uses)
-
-
-def _write_uses_quietly(index: Index, memory: Memory) -> None:
-    """Write the uses if that is possible: they only say what gc should keep."""
-    try:
-        _write_uses(index, memory)
-    except (OSError, sqlite3.Error) as error:
-        log.debug("uses were not noted in %s: %s", index.folder, error)
-
-
-def _object_names(data: bytes) -> list[tuple[bytes, layout.ObjectKind]]:
-    try:
-        return [(ref.name, ref.kind) for ref in decode_record(data).all_objects()]
-    except CorruptEntryError:
-        return []
 
 
 @functools.cache

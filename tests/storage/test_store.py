@@ -646,3 +646,20 @@ def test_a_hostile_record_does_not_lead_out_of_the_store(store: Store, tmp_path:
 def test_errors_of_the_store_survive_a_pickle(store: Store) -> None:
     error = RemovedEntryError(path="x", reason="y")
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_a_read_only_store_makes_no_lock(store: Store) -> None:
+    put(store, 1, 5)
+    reader = again(store, read_only=True)
+    with reader.computing(key(1), "f(3)") as one, reader.computing(key(2), "f(4)") as two:
+        assert one.record is not None
+        assert (two.record, two.holds) == (None, False)
+        assert not os.listdir(Path(store.path, "locks"))
+
+
+def test_a_record_that_cannot_be_read_is_computed_under_the_lock(store: Store) -> None:
+    store.index.put(key(1), b"\x00")
+    with store.computing(key(1), "f(3)") as claim:
+        assert claim.holds
+        put(store, 1, 5)
+    assert get(again(store), 1) == 5
