@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import datetime
-import decimal
 import enum
-import fractions
-import pathlib
 import re
 import types
 from typing import Any
 
 import numpy as np
 
+from lazycache.digests.names import qualified_name
 from lazycache.digests.registry import immutable_types
 from lazycache_storage.digest import Digest
 
@@ -22,11 +20,18 @@ ATOMS: frozenset[type] = frozenset(
         *(int, float, complex, bool, str, bytes, range, Digest),
         *(type(None), type(...), type(NotImplemented)),
         *(datetime.date, datetime.datetime, datetime.time, datetime.timedelta, datetime.timezone),
-        *(decimal.Decimal, fractions.Fraction, re.Pattern),
-        *(pathlib.PurePosixPath, pathlib.PosixPath, pathlib.PureWindowsPath, pathlib.WindowsPath),
+        re.Pattern,
         *(types.FunctionType, types.BuiltinFunctionType, types.UnionType, np.ufunc, type),
         *(np.finfo, np.iinfo),
         *(kind for kind in np.sctypeDict.values() if kind not in (np.object_, np.void)),
+    }
+)
+
+# By name, so that importing this imports none of their modules.
+_NAMED = frozenset(
+    {
+        *("decimal.Decimal", "fractions.Fraction", "uuid.UUID", "zoneinfo.ZoneInfo"),
+        *("pathlib.PurePosixPath", "pathlib.PosixPath", "pathlib.PureWindowsPath", "pathlib.WindowsPath"),
     }
 )
 
@@ -54,7 +59,7 @@ def is_immutable(value: Any) -> bool:
                 todo.extend(part)
         elif kind is slice:
             todo += (part.start, part.stop, part.step)
-        elif not isinstance(part, (type, enum.Enum, np.dtype)):
+        elif not isinstance(part, (type, enum.Enum, np.dtype)) and qualified_name(kind) not in _NAMED:
             return False
     return True
 

@@ -1,6 +1,8 @@
 import gc
 import threading
 from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -210,7 +212,21 @@ def test_what_cannot_be_copied_is_refused_with_advice() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [1, 2.5, "a", b"b", None, (1, ("a",)), frozenset({1}), range(3), slice(1, 2), np.float64(1), np.dtype("f8")],
+    [
+        1,
+        2.5,
+        "a",
+        b"b",
+        None,
+        (1, ("a",)),
+        frozenset({1}),
+        range(3),
+        slice(1, 2),
+        np.float64(1),
+        np.dtype("f8"),
+        Path("a"),
+        Fraction(1, 2),
+    ],
 )
 def test_immutable_values(value: Any) -> None:
     assert is_immutable(value)
