@@ -33,7 +33,6 @@ log = logging.getLogger("lazycache")
 ROW_PAYLOAD_BYTES = 32 << 10
 """Payloads up to this size sit in the record, larger ones in a blob."""
 
-MEMORY_BYTES = 64 << 20
 FLUSH_USES_AT = 1000
 """Uses of so many keys are written to the index together."""
 
@@ -98,7 +97,7 @@ class Store:
         read_only: bool = False,
         create: bool = True,
         allow_pickle: bool = True,
-        memory_bytes: int = MEMORY_BYTES,
+        memory_bytes: int = 64 << 20,
     ) -> None:
         self.path = os.path.abspath(os.fspath(path))
         opened = founding.open_folder(self.path, read_only=read_only, create=create)
@@ -125,15 +124,16 @@ class Store:
         entry = self._memory.get(key)
         if entry is not None:
             self.counters.memory += 1
-            if self._memory.note_use(key) >= FLUSH_USES_AT:
-                self._rows.write_uses_quietly(self._memory)
-            return entry.record
-        record = self._look(key)
-        if record is None:
-            self.counters.misses += 1
-            return None
-        self.counters.disk += 1
-        self._memory.note_use(key)
+            record = entry.record
+        else:
+            found = self._look(key)
+            if found is None:
+                self.counters.misses += 1
+                return None
+            self.counters.disk += 1
+            record = found
+        if self._memory.note_use(key) >= FLUSH_USES_AT:
+            self._rows.write_uses_quietly(self._memory)
         return record
 
     def contains(self, key: Digest) -> bool:
