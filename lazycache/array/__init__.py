@@ -27,6 +27,7 @@ from numpy import (
 )
 
 from lazycache.array import fft, linalg, random
+from lazycache.array.autoray_support import register as _register_with_autoray
 from lazycache.array.creation import (
     arange,
     array,
@@ -178,6 +179,8 @@ from lazycache.array.lazyarray import (
 from lazycache.array.linalg import matrix_power
 from lazycache.array.manipulation import (
     array_split,
+    atleast_1d,
+    atleast_2d,
     broadcast_arrays,
     broadcast_shapes,
     broadcast_to,
@@ -190,6 +193,7 @@ from lazycache.array.manipulation import (
     hstack,
     matrix_transpose,
     moveaxis,
+    ndim,
     pad,
     permute_dims,
     ravel,
@@ -197,6 +201,8 @@ from lazycache.array.manipulation import (
     reshape,
     roll,
     rot90,
+    shape,
+    size,
     split,
     squeeze,
     stack,
@@ -287,9 +293,9 @@ __all__ = [
     "Variable", "__array_namespace_info__", "abs", "absolute", "acos", "acosh", "add", "all", "allclose", "angle",
     "any", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin",
     "argsort", "argwhere", "around", "array", "array_equal", "array_split", "asarray", "ascend", "asin", "asinh",
-    "astype", "atan", "atan2", "atanh", "average", "bincount", "bitwise_and", "bitwise_invert",
-    "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bool",
-    "broadcast_arrays", "broadcast_shapes", "broadcast_to", "can_cast", "cbrt", "ceil", "clip", "complex",
+    "astype", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d", "average", "bincount", "bitwise_and",
+    "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
+    "bool", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "can_cast", "cbrt", "ceil", "clip", "complex",
     "complex64", "complex128", "compute", "compute_constants", "concat", "concatenate", "conj", "conjugate",
     "copysign", "cos", "cosh", "count_nonzero", "cross", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum",
     "currently_sharing", "deg2rad", "degrees", "descend", "diag", "diagonal", "diff", "divide", "dot", "e",
@@ -302,13 +308,16 @@ __all__ = [
     "linalg", "linspace", "log", "log1p", "log2", "log10", "logaddexp", "logaddexp2", "logical_and",
     "logical_not", "logical_or", "logical_xor", "matmul", "matrix_power", "matrix_transpose", "max", "maximum",
     "maybe_materialize", "mean", "median", "meshgrid", "min", "minimum", "mod", "moveaxis", "multiply", "nan",
-    "nan_to_num", "negative", "newaxis", "nextafter", "nonzero", "not_equal", "ones", "ones_like", "outer", "pad",
-    "partition", "percentile", "permute_dims", "pi", "positive", "pow", "power", "prod", "ptp", "quantile",
-    "rad2deg", "radians", "random", "ravel", "real", "reciprocal", "remainder", "repeat", "reshape",
-    "result_type", "right_shift", "rint", "roll", "rot90", "round", "searchsorted", "shared_intermediates",
-    "sign", "signbit", "sin", "sinc", "sinh", "sort", "spacing", "split", "sqrt", "square", "squeeze", "stack",
-    "std", "stringify", "subtract", "sum", "swapaxes", "take", "take_along_axis", "tan", "tanh", "tensordot",
-    "tile", "to_queue", "trace", "transpose", "tri", "tril", "triu", "true_divide", "truedivide", "trunc",
-    "uint8", "uint16", "uint32", "uint64", "unique_all", "unique_counts", "unique_inverse", "unique_values",
-    "unstack", "var", "vdot", "vecdot", "vstack", "where", "zeros", "zeros_like",
+    "nan_to_num", "ndim", "negative", "newaxis", "nextafter", "nonzero", "not_equal", "ones", "ones_like",
+    "outer", "pad", "partition", "percentile", "permute_dims", "pi", "positive", "pow", "power", "prod", "ptp",
+    "quantile", "rad2deg", "radians", "random", "ravel", "real", "reciprocal", "remainder", "repeat", "reshape",
+    "result_type", "right_shift", "rint", "roll", "rot90", "round", "searchsorted", "shape",
+    "shared_intermediates", "sign", "signbit", "sin", "sinc", "sinh", "size", "sort", "spacing", "split", "sqrt",
+    "square", "squeeze", "stack", "std", "stringify", "subtract", "sum", "swapaxes", "take", "take_along_axis",
+    "tan", "tanh", "tensordot", "tile", "to_queue", "trace", "transpose", "tri", "tril", "triu", "true_divide",
+    "truedivide", "trunc", "uint8", "uint16", "uint32", "uint64", "unique_all", "unique_counts", "unique_inverse",
+    "unique_values", "unstack", "var", "vdot", "vecdot", "vstack", "where", "zeros", "zeros_like",
 ]  # fmt: skip
+
+# Here, so that autoray knows of lazy arrays whichever of the two is imported first.
+_register_with_autoray()

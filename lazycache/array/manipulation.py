@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lazycache.array.creation import array
 from lazycache.array.functions import array_function
 from lazycache.array.indexing import getitem
 from lazycache.array.infer import Shape
@@ -23,6 +24,22 @@ from lazycache.nodes import NO_KWARGS, Node
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray
+
+
+def shape(x: Any, /) -> Shape:
+    """Return the shape of an array, or of what can be one."""
+    return operand(x).shape
+
+
+def ndim(x: Any, /) -> int:
+    """Return the number of axes."""
+    return len(operand(x).shape)
+
+
+def size(x: Any, /, axis: int | None = None) -> int | None:
+    """Return the number of elements, or the size of an axis; None if it depends on values."""
+    sizes = operand(x).shape
+    return size_of(sizes) if axis is None else sizes[axis]
 
 
 def _moved(name: str, x: Operand, shape: Shape, *args: Any, **kwargs: Any) -> LazyArray:
@@ -169,9 +186,19 @@ def stack(arrays: Sequence[Any], /, axis: int = 0, out: Any = None) -> LazyArray
     return _join("stack", found, shape, **({} if axis == 0 else {"axis": axis}))
 
 
+def atleast_1d(x: Any, /) -> LazyArray:
+    """Return the array with at least one axis."""
+    return _at_least(x, 1)  # type: ignore[no-any-return]
+
+
+def atleast_2d(x: Any, /) -> LazyArray:
+    """Return the array with at least two axes; a vector is a row."""
+    return _at_least(x, 2)  # type: ignore[no-any-return]
+
+
 def _at_least(x: Any, ndim: int) -> Any:
     missing = ndim - len(operand(x).shape)
-    return reshape(x, (*(1,) * missing, *operand(x).shape)) if missing > 0 else x
+    return expand_dims(x, tuple(range(missing))) if missing > 0 else array(x)
 
 
 def hstack(arrays: Sequence[Any], /) -> LazyArray:

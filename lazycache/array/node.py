@@ -11,18 +11,20 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from lazycache.array import backends
-from lazycache.array.functions import Unbound, as_function
+from lazycache.array.functions import ArrayFunction, Unbound, as_function
 from lazycache.array.infer import Shape
 from lazycache.array.infer.dtypes import DType
 from lazycache.array.sharing import active, call_key
 from lazycache.freezing import freeze, refreeze
 from lazycache.nests import find_nodes
 from lazycache.nodes import NO_FILES, NO_KWARGS, Node, join_ropes
+from lazycache_storage.digest import Digest
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray
@@ -110,23 +112,46 @@ class ArrayNode(Node):
             self._depth = 0
 
     def _state(self) -> tuple[Any, ...]:
-        fields = (self._backend, self._shape, self._dtype, self._depth)
+        # Only named functions live for ever, and may be held in a memo.
+        make_head = _shared_head if isinstance(self._function, ArrayFunction) else _Head
+        head = make_head(self._backend, self._shape, self._dtype, self._function)
         if self._function is None:
-            return (*fields, None, self._value, self._token)
-        return (*fields, self._function, self._args, dict(self._kwargs), self._key)
+            return head, self._value, self._token
+        # Flat, and with plain bytes for the key: both are much faster to pickle.
+        key = None if self._key is None else bytes(self._key)
+        return (head, key, dict(self._kwargs) if self._kwargs else None, *self._args)
 
     @classmethod
-    def _from_state(cls, *state: Any) -> Node:
-        backend, shape, dtype, depth, function, *rest = state
-        if function is None:
-            leaf = make_leaf(refreeze(rest[0], rest[1]), backend, shape, dtype)
-            leaf._token = rest[1]
+    def _from_state(cls, head: _Head, *rest: Any) -> Node:
+        if head.function is None:
+            value, token = rest
+            leaf = make_leaf(refreeze(value, token), head.backend, head.shape, head.dtype)
+            leaf._token = token
             return leaf
-        args, kwargs, key = rest
-        node = _blank(function, args, kwargs or NO_KWARGS, shape, dtype, backend, _find_deps(args, kwargs))
-        node._key = key
-        node._depth = depth
+        key, kwargs, *args = rest
+        deps = _find_deps(tuple(args), kwargs or NO_KWARGS)
+        node = _blank(head.function, tuple(args), kwargs or NO_KWARGS, head.shape, head.dtype, head.backend, deps)
+        if key is not None:
+            node._key = Digest(key)
         return node
+
+
+class _Head:
+    """What many nodes of a pickle have in common; one object for equal ones, so that it is written once."""
+
+    __slots__ = ("backend", "dtype", "function", "shape")
+
+    def __init__(self, backend: str | None, shape: Shape, dtype: DType, function: Any) -> None:
+        self.backend = backend
+        self.shape = shape
+        self.dtype = dtype
+        self.function = function
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Head, (self.backend, self.shape, self.dtype, self.function)
+
+
+_shared_head = lru_cache(maxsize=256)(_Head)
 
 
 def _find_deps(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Node, ...]:

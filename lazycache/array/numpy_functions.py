@@ -20,11 +20,14 @@ from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import broadcast
 from lazycache.array.infer.dtypes import DType, accumulated_dtype, ufunc_dtypes
 from lazycache.array.infer.reductions import accumulated, check_identity, reduced
-from lazycache.array.node import make
+from lazycache.array.node import ArrayNode, make
 from lazycache.array.operands import Operand, common_backend, try_operand
 from lazycache.array.reductions import NO_VALUE, plain_axis
 from lazycache.array.table import BY_UFUNC
-from lazycache.nodes import NO_KWARGS
+from lazycache.expressions import build
+from lazycache.nests import find_nodes
+from lazycache.nodes import NO_KWARGS, Node
+from lazycache.numpy_protocols import operation_of_function, operation_of_ufunc
 
 _REDUCTIONS = {
     "add": "sum",
@@ -42,7 +45,9 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
         raise TypeError("a lazy array cannot be computed into an array that is there: leave out=, or use a = a + x")
     found = [try_operand(value) for value in inputs]
     if any(one is None for one in found):
-        return NotImplemented
+        if not any(isinstance(value, Node) for value, one in zip(inputs, found, strict=True) if one is None):
+            return NotImplemented
+        return build(operation_of_ufunc(ufunc, method, inputs, kwargs, by_operator=False), inputs, kwargs)
     operands = [one for one in found if one is not None]
     options = {
         name: value for name, value in kwargs.items() if name != "out" and not (name == "where" and value is True)
@@ -156,27 +161,28 @@ def _known(func: Callable[..., Any]) -> Callable[..., Any] | None:
         inside = namespace.fft
     elif not module.startswith("numpy"):
         return None
-    found = getattr(inside, name, None)
-    if not callable(found) or isinstance(found, type):
-        return None
-    known: Callable[..., Any] = _UNLIKE.get((inside is namespace, name), found)
-    return known
+    unlike = _UNLIKE.get(name) if inside is namespace else None
+    found: Any = unlike or getattr(inside, name, None)
+    return found if callable(found) and not isinstance(found, type) else None
+
+
+def _meets_general(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Say whether a lazy expression without a shape is among the arguments."""
+    nodes = find_nodes((args, kwargs))
+    return any(node._function is not None and not isinstance(node, ArrayNode) for node in nodes)
 
 
 def apply_function(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the node that a call of a function of numpy stands for."""
     known = _known(func)
     given = {name: value for name, value in kwargs.items() if value is not np._NoValue}
-    if known is not None:
+    if known is not None and not _meets_general(args, given):
         for name in ("a", "x", "arr", "m", "ary", "arrays", "tup"):
             # The first parameter has no name in the array API standard.
             if name in given and not args:
                 args = (given.pop(name),)
         given = {name: value for name, value in given.items() if not (name == "out" and value is None)}
         return known(*args, **given)
-    from lazycache.expressions import build
-    from lazycache.numpy_protocols import operation_of_function
-
     return build(operation_of_function(func, given), args, given)
 
 
@@ -222,12 +228,12 @@ def _linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retst
     return linspace(start, stop, num, endpoint, **kwargs)
 
 
-_UNLIKE: dict[tuple[bool, str], Callable[..., Any]] = {
-    (True, "array_equal"): _array_equal,
-    (True, "ones_like"): _ones_like("ones_like"),
-    (True, "zeros_like"): _ones_like("zeros_like"),
-    (True, "empty_like"): _ones_like("empty_like"),
-    (True, "full_like"): _ones_like("full_like"),
-    (True, "unique"): _unique,
-    (True, "linspace"): _linspace,
+_UNLIKE: dict[str, Callable[..., Any]] = {
+    "array_equal": _array_equal,
+    "ones_like": _ones_like("ones_like"),
+    "zeros_like": _ones_like("zeros_like"),
+    "empty_like": _ones_like("empty_like"),
+    "full_like": _ones_like("full_like"),
+    "unique": _unique,
+    "linspace": _linspace,
 }

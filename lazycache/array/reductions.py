@@ -9,7 +9,6 @@ import numpy as np
 
 from lazycache.array.backends import numpy_dtype
 from lazycache.array.functions import array_function
-from lazycache.array.infer.broadcasting import broadcast
 from lazycache.array.infer.dtypes import (
     BOOL,
     INTP,
@@ -327,7 +326,8 @@ def average(x: Any, /, axis: Any = None, weights: Any = None, *, keepdims: bool 
     if heavy.shape != found.shape:
         if along is None:
             raise TypeError("Axis must be specified when shapes of a and weights differ.")
-        broadcast(heavy.shape, found.shape)
+        if heavy.shape != tuple(found.shape[one] for one in normalize_axes(along, len(found.shape))):
+            raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
     dtype = result_type((mean_dtype(found.dtype), heavy.dtype))
     if found.dtype is not None and found.dtype.kind in "biu":
         dtype = result_type((found.dtype, heavy.dtype, np.dtype(float)))

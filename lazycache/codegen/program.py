@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from keyword import iskeyword
 from typing import Any
 
 from lazycache.codegen.texts import naming, text_of
@@ -138,7 +139,15 @@ class Program:
             if kind == "index" and texts[0].isidentifier():
                 return f"{texts[0]}[{texts[1]}]"
             return f"{self._function(node)}({', '.join(texts)})"
-        texts += [f"{name}={text_of(arg, self.name_of, self._keep)}" for name, arg in node._kwargs.items()]
+        others = {}
+        for name, arg in node._kwargs.items():
+            text = text_of(arg, self.name_of, self._keep)
+            if name.isidentifier() and not iskeyword(name):
+                texts.append(f"{name}={text}")
+            else:
+                others[name] = text
+        if others:
+            texts.append("**{" + ", ".join(f"{name!r}: {text}" for name, text in others.items()) + "}")
         return f"{self._function(node)}({', '.join(texts)})"
 
     def _function(self, node: Node) -> str:

@@ -41,7 +41,7 @@ def test_lazy_values_anywhere_in_the_arguments_are_dependencies() -> None:
     x, n, kind = lz.Variable((4,)), lz.Variable(()), lz.Variable(())
 
     def call(parts: Any, where: Any, *, options: Any) -> Any:
-        return parts[0][0] [where] + options["n"]
+        return parts[0][0][where] + options["n"]
 
     y = lz.LazyArray(None, call, ([(x, 1)], slice(n, None)), {"options": {"n": kind}}, (None,))
     assert [dep is node for dep, node in zip(y.deps, (x, n, kind), strict=True)] == [True] * 3

@@ -1,0 +1,142 @@
+"""Other backends through array-api-compat, and code that is written for autoray."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lazycache.array as lz
+from lazycache.array import backends
+
+DATA = np.arange(6.0).reshape(2, 3) + 1
+
+
+def strict(data: Any) -> Any:
+    return pytest.importorskip("array_api_strict").asarray(data)
+
+
+def chunked(data: Any) -> Any:
+    return pytest.importorskip("dask.array").from_array(data, chunks=2)
+
+
+def tensor(data: Any) -> Any:
+    return pytest.importorskip("torch").asarray(data)
+
+
+MAKERS = [strict, chunked, tensor]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda xp, a: a + 1.0,
+        lambda xp, a: (a * a - a) / 2.0,
+        lambda xp, a: xp.sum(a, axis=0),
+        lambda xp, a: xp.mean(a, axis=1, keepdims=True),
+        lambda xp, a: xp.exp(a) @ xp.permute_dims(a, (1, 0)),
+        lambda xp, a: xp.concat([a, a], axis=1),
+        lambda xp, a: xp.stack([a, a]),
+        lambda xp, a: xp.where(a > 2.0, a, xp.zeros_like(a)),
+        lambda xp, a: a[:, 1:],
+        lambda xp, a: a[None, ..., 0],
+        lambda xp, a: xp.reshape(a, (-1,)),
+        lambda xp, a: xp.broadcast_to(a, (4, 2, 3)),
+        lambda xp, a: xp.max(a),
+        lambda xp, a: xp.astype(a, np.float32 if xp is lz or xp is np else xp.float32),
+        lambda xp, a: xp.tensordot(a, a, axes=((0,), (0,))),
+        lambda xp, a: xp.argmax(a, axis=1),
+        lambda xp, a: a > 3.0,
+    ],
+    ids=range(17),
+)
+def test_values_and_dtypes_are_the_backends(make: Any, build: Any) -> None:
+    data = make(DATA)
+    x = lz.array(data)
+    built = build(lz, x)
+    assert built.backend == backends.backend_of(data)
+    expected = build(np, DATA)
+    assert built.shape == expected.shape
+    value = built.compute()
+    assert type(value) is type(data)
+    assert built.dtype is None or built.dtype == value.dtype
+    np.testing.assert_allclose(np.asarray(value), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_functions_beyond_the_standard(make: Any) -> None:
+    x = lz.array(make(DATA))
+    for build in (lambda a: lz.kron(a, a), lambda a: lz.dot(a, a.T), lambda a: lz.swapaxes(a, 0, 1)):
+        built = build(x)
+        expected = build(lz.array(DATA)).compute()
+        assert built.shape == expected.shape
+        np.testing.assert_allclose(np.asarray(built.compute()), expected)
+
+
+def test_creation_names_its_backend() -> None:
+    pytest.importorskip("array_api_strict")
+    made = lz.zeros((2, 3), dtype="f4", backend="array_api_strict")
+    assert type(made.compute()).__module__.startswith("array_api_strict")
+    like = lz.ones((2,), like=lz.array(strict(DATA)))
+    assert like.backend == "array_api_strict"
+    drawn = lz.random.normal(1, size=3, backend="array_api_strict").compute()
+    np.testing.assert_array_equal(np.asarray(drawn), lz.random.normal(1, size=3).compute())
+
+
+def test_functions_run_on_arrays_of_any_backend() -> None:
+    x = lz.Variable((2, 3))
+    function = lz.Function([x], lz.sum(lz.sin(x) * 2.0, axis=0))
+    expected = (np.sin(DATA) * 2).sum(axis=0)
+    np.testing.assert_allclose(function([DATA]), expected)
+    np.testing.assert_allclose(np.asarray(function([strict(DATA)])), expected)
+    np.testing.assert_allclose(np.asarray(function([chunked(DATA)])), expected)
+
+
+def test_a_function_that_a_backend_lacks_is_named() -> None:
+    x = lz.array(strict(DATA))
+    with pytest.raises(TypeError, match=r"'array_api_strict' has no function 'median'"):
+        lz.median(x).compute()
+
+
+def test_chunks_of_unknown_size() -> None:
+    x = chunked(np.arange(6.0))
+    masked = x[x > 2]
+    assert lz.array(masked).shape == (None,)
+    assert (lz.array(masked) + 1).sum().shape == ()
+
+
+def test_code_written_for_autoray() -> None:
+    autoray = pytest.importorskip("autoray")
+    x = lz.array(DATA)
+    assert autoray.infer_backend(x) == "lazycache.array"
+    assert autoray.shape(x) == (2, 3)
+    assert isinstance(autoray.do("tensordot", x, x, axes=((0,), (0,))), lz.LazyArray)
+    np.testing.assert_allclose(autoray.to_numpy(autoray.do("linalg.svd", x)[1]), np.linalg.svd(DATA)[1])
+    namespace = autoray.get_namespace(x)
+    np.testing.assert_allclose(namespace.linalg.norm(namespace.cos(x)).compute(), np.linalg.norm(np.cos(DATA)))
+    assert autoray.get_dtype_name(x) == "float64"
+    np.testing.assert_array_equal(autoray.do("zeros", (2,), like=x).compute(), [0, 0])
+
+
+def test_autoray_may_be_imported_later() -> None:
+    pytest.importorskip("autoray")
+    script = (
+        "import lazycache.array as lz, autoray\nassert autoray.infer_backend(lz.Variable((2,))) == 'lazycache.array'\n"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", script], check=True)
+
+
+def test_a_tensor_network_is_contracted_lazily() -> None:
+    cotengra = pytest.importorskip("cotengra")
+    rng = np.random.default_rng(5)
+    arrays = [rng.random(shape) for shape in ((4, 5), (5, 6, 3), (3, 4, 6))]
+    inputs = [("a", "b"), ("b", "c", "d"), ("d", "a", "c")]
+    variables = [lz.Variable(array.shape, "numpy", array.dtype) for array in arrays]
+    result = cotengra.array_contract(variables, inputs, ())
+    assert result.shape == ()
+    assert result.history_num_nodes() > 3
+    np.testing.assert_allclose(result.get_function(variables)(arrays), np.einsum("ab,bcd,dac->", *arrays))

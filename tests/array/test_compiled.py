@@ -1,0 +1,245 @@
+"""Function: expressions compiled into one function, for every constant, nest and backend."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import subprocess
+import sys
+import weakref
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import lazycache.array as lz
+from lazycache import computed, digest, lazy
+from lazycache.errors import UnboundVariableError
+
+
+def show(x: Any, *args: Any, **kwargs: Any) -> Any:
+    return x, args, kwargs
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+CONSTANTS: dict[str, Any] = {
+    "quotes": 'it\'s "quoted"\n\\ and {braces}',
+    "long text": "x" * 1000,
+    "unicode": "\ud800 ü",
+    "bytes": b"'\"\\\x00",
+    "nan": math.nan,
+    "inf": -math.inf,
+    "negative zero": math.copysign(0.0, -1.0),
+    "complex": complex(-0.0, -0.0),
+    "big int": 10**5000,
+    "numpy scalar": np.float32(1.5),
+    "numpy nan": np.float64("nan"),
+    "datetime": np.datetime64("2020-01-01"),
+    "slice": slice(1, None, -2),
+    "ellipsis": ...,
+    "none": None,
+    "bool": True,
+    "dtype": np.dtype([("a", "f4")]),
+    "type": int,
+    "dict keys": {"it's": 1, ("a", math.inf): 2, None: {b"b": 3}},
+    "nest": [1, (2,), {"x": [slice(0, 1), (), {}]}],
+    "named": Pair(1, Pair("a", 2.5)),
+    "array": np.arange(3),
+    "int against float": (1, 1.0, True),
+}
+
+
+def same(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray):
+        return bool(np.array_equal(one, other))
+    if isinstance(one, (tuple, list)):
+        return type(one) is type(other) and len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict):
+        return list(map(repr, one)) == list(map(repr, other)) and all(map(same, one.values(), other.values()))
+    return type(one) is type(other) and (one == other or repr(one) == repr(other))
+
+
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_constants_survive(name: str) -> None:
+    constant = CONSTANTS[name]
+    x = lz.Variable(())
+    node = lz.LazyArray(None, show, (x, constant, [constant]), {"option": constant, "with": (x, constant)}, ())
+    function = lz.Function([x], node)
+    value, args, kwargs = function([1])
+    assert value == 1
+    assert same(args, (constant, [constant]))
+    assert same(kwargs, {"option": constant, "with": (1, constant)})
+
+
+def test_keyword_that_is_no_name() -> None:
+    x = lz.Variable(())
+    node = lz.LazyArray(None, show, (x,), {"not a name": 1, "class": x}, ())
+    assert lz.Function([x], node)([5]) == (5, (), {"not a name": 1, "class": 5})
+
+
+def test_nests_in_and_out() -> None:
+    x, y = lz.Variable((2,)), lz.Variable((2,))
+    function = lz.Function({"x": x, "more": [y, (x,)]}, Pair(x + y, [{"sum": (x * y).sum()}, 3]))
+    result = function({"x": np.ones(2), "more": [np.arange(2.0), (np.ones(2),)]})
+    assert isinstance(result, Pair)
+    np.testing.assert_array_equal(result.first, [1, 2])
+    assert result.second == [{"sum": 1.0}, 3]
+    with pytest.raises(TypeError, match="inputs"):
+        function({"x": np.ones(2)})
+
+
+def test_inputs_one_by_one_or_together() -> None:
+    x, y = lz.Variable((2,)), lz.Variable((2,))
+    function = lz.Function([x, y], x - y)
+    np.testing.assert_array_equal(function([np.ones(2), np.zeros(2)]), [1, 1])
+    np.testing.assert_array_equal(function(np.ones(2), np.zeros(2)), [1, 1])
+    single = lz.Function(x, x + 1)
+    np.testing.assert_array_equal(single(np.ones(2)), [2, 2])
+    with pytest.raises(TypeError, match="expected 2 inputs"):
+        function([np.ones(2)])
+
+
+def test_any_node_may_be_an_input() -> None:
+    x = lz.array(np.arange(3.0))
+    middle = lz.sin(x)
+    function = lz.Function([middle], middle * 2)
+    np.testing.assert_array_equal(function([np.ones(3)]), [2, 2, 2])
+    np.testing.assert_array_equal(lz.Function([x], x)([np.zeros(3)]), [0, 0, 0])
+
+
+def test_constants_are_folded_and_the_graph_stays() -> None:
+    calls = []
+
+    def count(x: Any) -> Any:
+        calls.append(1)
+        return x + 1
+
+    constant = lz.array(np.arange(3.0)).to(count)
+    x = lz.Variable((3,))
+    y = x * constant
+    function = lz.Function([x], y)
+    assert calls == [1]
+    function([np.ones(3)])
+    np.testing.assert_array_equal(function([np.ones(3)]), [1, 2, 3])
+    assert calls == [1]
+    assert constant.fn is count
+    unfolded = y.get_function([x], fold_constants=False)
+    unfolded([np.ones(3)])
+    unfolded([np.ones(3)])
+    assert calls == [1, 1, 1]
+
+
+def test_outputs_without_inputs() -> None:
+    x = lz.array(np.arange(3.0))
+    assert lz.Function([], [x.sum(), x])([])[0] == 3
+
+
+def test_an_unbound_variable_is_named() -> None:
+    x, y = lz.Variable((3,)), lz.Variable((3,))
+    with pytest.raises(UnboundVariableError):
+        lz.Function([x], x + y)([np.ones(3)])
+
+
+def test_intermediates_are_freed_at_their_last_use() -> None:
+    refs: list[weakref.ref[Any]] = []
+    alive: list[int] = []
+
+    def track(*values: Any) -> Any:
+        out = sum(values) + 1.0
+        refs.append(weakref.ref(out))
+        alive.append(sum(ref() is not None for ref in refs))
+        return out
+
+    x = lz.Variable((3,))
+    node, other = x, x
+    for _ in range(10):
+        node = lz.LazyArray(None, track, (node, other), {}, (3,))
+        other = lz.LazyArray(None, track, (node,), {}, (3,))
+    lz.Function([x], node + other)([np.ones(3)])
+    assert max(alive) <= 4
+
+
+def test_pickled_functions_work_in_another_process() -> None:
+    x = lz.Variable((3,))
+    function = lz.Function([x], {"out": lz.linalg.norm(lz.sin(x) * np.arange(3.0) + math.nan * 0) + x[::-1]})
+    assert pickle.loads(pickle.dumps(function)).token == function.token
+    good = lz.Function([x], [lz.linalg.norm(lz.sin(x) * np.arange(3.0)) + x[::-1], lz.concat([x, x])])
+    script = (
+        "import sys, pickle, numpy as np\n"
+        "f = pickle.loads(sys.stdin.buffer.read())\n"
+        "sys.stdout.buffer.write(pickle.dumps((f.token, f([np.arange(3.0)]))))"
+    )
+    out = subprocess.run([sys.executable, "-c", script], input=pickle.dumps(good), stdout=subprocess.PIPE, check=True)
+    token, values = pickle.loads(out.stdout)
+    assert token == good.token
+    for one, expected in zip(values, good([np.arange(3.0)]), strict=True):
+        np.testing.assert_array_equal(one, expected)
+
+
+def test_a_function_is_known_by_its_graph() -> None:
+    def build(constant: Any = 2.0, swap: bool = False) -> lz.Function:
+        x, y = lz.Variable((3,)), lz.Variable((3,))
+        inputs = [y, x] if swap else [x, y]
+        return lz.Function(inputs, lz.sin(x) * constant - y * np.arange(3))
+
+    assert build().token == build().token
+    assert digest(build()) == digest(build())
+    tokens = {build().token, build(3.0).token, build(2).token, build(swap=True).token}
+    assert len(tokens) == 4
+
+
+def test_a_taken_identity_does_not_outlive_the_constants() -> None:
+    data = np.ones(3)
+    x = lz.Variable((3,))
+    function = lz.Function([x], x + data)
+    assert function.token
+    data[:] = 5
+    np.testing.assert_array_equal(function([np.zeros(3)]), [1, 1, 1])
+
+
+def test_functions_of_general_expressions() -> None:
+    x, y = computed(2), computed(5)
+    e = (x + 3) * y
+    function = lz.Function([x], [e, lazy(3) + x])
+    assert function([10]) == [65, 13]
+    assert lz.Function([x], x.real)([3 + 1j]) == 3
+
+
+def test_source() -> None:
+    x = lz.Variable((3,))
+    params: dict[str, Any] = {}
+    source = lz.get_source(lz.array(np.arange(3.0)) * 2 + 1, params)
+    exec(source, params)
+    assert source.count("\n") == 1
+    np.testing.assert_array_equal(params[source.rpartition("\n")[2].split(" = ")[0]], [1, 3, 5])
+    assert (x + 1).get_function([x]).source.startswith("def ")
+    assert lz.stringify([1, {"k": (None,)}], {}) == "[1, {'k': (None,)}]"
+
+
+def test_a_long_chain_compiles() -> None:
+    x = lz.Variable((2,), "numpy")
+    node = x
+    for _ in range(20_000):
+        node = node + x
+    np.testing.assert_array_equal(node.get_function([x])([np.ones(2)]), [20_001, 20_001])
+
+
+def test_trace_from_ordinary_code() -> None:
+    def model(a: Any, parts: Any) -> Any:
+        hidden = np.tanh(a @ parts["w"] + parts["b"])
+        return {"norm": np.linalg.norm(hidden), "first": hidden[0], "shape": np.zeros(2)}
+
+    args = (np.random.default_rng(1).normal(size=(2, 3)), {"w": np.ones((3, 4)), "b": np.arange(4.0)})
+    function = lz.trace(model, *args)
+    result = function(*args)
+    expected = model(*args)
+    for name, value in expected.items():
+        np.testing.assert_allclose(result[name], value)
+    assert lz.trace(lz.Variable((3, 3), dtype="f8")).fn_name == "trace"
+    # What is compiled can be traced again.
+    again = lz.trace(lambda a: function(a, args[1])["norm"], args[0])
+    np.testing.assert_allclose(again(args[0]), expected["norm"])

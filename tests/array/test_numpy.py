@@ -1,0 +1,186 @@
+"""numpy's own functions, operators and objects on lazy arrays: lazy in each case, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import special
+
+import lazycache.array as lz
+from lazycache import compute, computed, lazy
+from lazycache.nodes import Node
+from tests.array.helpers import check
+
+A = np.arange(12.0).reshape(3, 4) / 7 + 0.5
+I = np.arange(12).reshape(3, 4) % 5  # noqa: E741
+
+CASES: dict[str, Callable[[Any], Any]] = {
+    "sin": np.sin,
+    "add": lambda a: np.add(a, 1),
+    "add array first": lambda a: np.add(np.ones(4), a),
+    "logaddexp": lambda a: np.logaddexp(a, 1),
+    "sin dtype": lambda a: np.sin(a, dtype="f4"),
+    "erf": special.erf,
+    "frexp": np.frexp,
+    "modf": lambda a: np.modf(a),
+    "divmod": lambda a: np.divmod(a, 0.3),
+    "divmod operator": lambda a: divmod(a, 0.3),
+    "reduce": lambda a: np.add.reduce(a, axis=1),
+    "reduce all": lambda a: np.logical_and.reduce(a > 0, axis=None),
+    "reduce hypot": lambda a: np.hypot.reduce(a),
+    "accumulate": lambda a: np.multiply.accumulate(a, axis=1),
+    "outer": lambda a: np.subtract.outer(a, np.arange(3)),
+    "matmul": lambda a: np.matmul(a, a.T),
+    "vecdot": lambda a: np.vecdot(a, a),
+    "clip": lambda a: np.clip(a, 1, 2),
+    "where": lambda a: np.where(a > 1, a, 0),
+    "concatenate": lambda a: np.concatenate([a, np.ones((1, 4))]),
+    "stack": lambda a: np.stack((a, a), axis=-1),
+    "mean": lambda a: np.mean(a, axis=0),
+    "std": lambda a: np.std(a, ddof=1),
+    "sum by name": lambda a: np.sum(a=a, axis=0),
+    "median": lambda a: np.median(a, axis=1),
+    "transpose": lambda a: np.transpose(a),
+    "reshape": lambda a: np.reshape(a, (4, 3)),
+    "ravel": lambda a: np.ravel(a),
+    "split": lambda a: np.split(a, 2, axis=1),
+    "moveaxis": lambda a: np.moveaxis(a, 0, 1),
+    "atleast_2d": lambda a: np.atleast_2d(a[0]),
+    "tril": lambda a: np.tril(a),
+    "diag": lambda a: np.diag(a),
+    "trace": lambda a: np.trace(a),
+    "linspace": lambda a: np.linspace(a[0], 2.0, 5),
+    "zeros_like": lambda a: np.zeros_like(a),
+    "full_like": lambda a: np.full_like(a, 2, dtype="i4"),
+    "einsum": lambda a: np.einsum("ij,kj->ik", a, a),
+    "tensordot": lambda a: np.tensordot(a, a, axes=([0], [0])),
+    "dot": lambda a: np.dot(a, a.T),
+    "kron": lambda a: np.kron(a, a),
+    "norm": lambda a: np.linalg.norm(a, axis=1),
+    "svd": lambda a: np.linalg.svd(a)[1],
+    "pinv": lambda a: np.linalg.pinv(a),
+    "fft": lambda a: np.fft.fft(a),
+    "rfftn": lambda a: np.fft.rfftn(a),
+    "fftshift": lambda a: np.fft.fftshift(a),
+    "take": lambda a: np.take(a, [0, 2], axis=0),
+    "sort": lambda a: np.sort(a, axis=0),
+    "argmax": lambda a: np.argmax(a),
+    "cumsum": lambda a: np.cumsum(a),
+    "isclose": lambda a: np.isclose(a, a),
+    "array_equal": lambda a: np.array_equal(a, a),
+    "nan_to_num": lambda a: np.nan_to_num(a),
+    "average": lambda a: np.average(a, axis=0, weights=[1, 2, 3]),
+    "quantile": lambda a: np.quantile(a, 0.3),
+    "round": lambda a: np.round(a, 1),
+    "roll": lambda a: np.roll(a, 1, axis=0),
+    "pad": lambda a: np.pad(a, 1),
+    "repeat": lambda a: np.repeat(a, 2, axis=0),
+    "left array": lambda a: np.ones((3, 1)) - a,
+    "left scalar": lambda a: np.float64(2) * a,
+    "left power": lambda a: 2**a,
+    "left matrix": lambda a: np.ones((2, 3)) @ a,
+    "list": lambda a: [1, 2, 3, 4] + a,
+    "compare": lambda a: np.ones((3, 4)) < a,
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_numpy_makes_a_lazy_array(name: str) -> None:
+    function = CASES[name]
+    check(lambda xp, a: function(a), A)
+
+
+def test_what_needs_no_values_is_told() -> None:
+    x = lz.Variable((3, 4), dtype="f4")
+    assert np.shape(x) == (3, 4)
+    assert np.ndim(x) == 2
+    assert np.size(x) == 12
+    assert np.result_type(x, np.float64) == np.float64
+    assert lz.can_cast(x, "f8")
+
+
+GENERAL: dict[str, Callable[[Any], Any]] = {
+    "select": lambda a: np.select([a > 1], [a]),
+    "interp": lambda a: np.interp(a, [0, 1], [5, 6]),
+    "gradient": lambda a: np.gradient(a, axis=0),
+    "dstack": lambda a: np.dstack([a, a]),
+    "block": lambda a: np.block([[a], [a]]),
+}
+
+
+@pytest.mark.parametrize("name", GENERAL)
+def test_a_function_that_nobody_knows_stays_lazy(name: str) -> None:
+    built = GENERAL[name](lz.array(A))
+    assert isinstance(built, Node)
+    np.testing.assert_allclose(compute(built), GENERAL[name](A))
+    shaped = lz.asarray(built, shape=np.shape(GENERAL[name](A)), dtype="f8")
+    np.testing.assert_allclose(shaped.sum().compute(), GENERAL[name](A).sum())
+
+
+def test_nothing_becomes_an_array_of_objects() -> None:
+    x = lz.Variable((3,), dtype="f8")
+    with pytest.raises(TypeError):
+        np.array([x, x])
+    with pytest.raises(TypeError):
+        np.asarray(x)
+    with pytest.raises(TypeError):
+        np.vectorize(abs)(x)
+    with pytest.raises(TypeError):
+        np.ma.ones(3) * x
+    with pytest.raises(TypeError):
+        lz.array([object()])
+
+
+def test_other_libraries_on_the_left() -> None:
+    x = lz.array(np.arange(3.0))
+    built = pd.Series([1, 2, 3]) * x
+    assert isinstance(built, Node)
+    np.testing.assert_array_equal(np.asarray(built.compute()), [0, 2, 6])
+
+
+def test_meeting_general_expressions() -> None:
+    x = lz.array(np.arange(3.0))
+    e = lazy(2) + 1
+    for built in (x + e, e + x, e * x, np.add(x, e), np.where(x > 1, x, e)):
+        assert isinstance(built, Node)
+    np.testing.assert_array_equal(compute(e * x), [0, 3, 6])
+    np.testing.assert_array_equal(compute(x - e), [-3, -2, -1])
+    np.testing.assert_array_equal(compute(computed(np.ones(3)) + x), [1, 2, 3])
+
+
+def test_methods() -> None:
+    def run(a: Any) -> list[Any]:
+        return [
+            a.sum(axis=0), a.mean(), a.std(axis=1), a.max(), a.argmin(axis=0), a.reshape(4, 3), a.reshape((2, -1)),
+            a.transpose(), a.transpose(1, 0), a.ravel(), a.flatten(), a.astype("f4"), a.clip(1, 2), a.round(1),
+            a.cumsum(axis=1), a.dot(a.T), a.diagonal(), a.trace(), a.take([0, 1], axis=1), a.swapaxes(0, 1),
+            a.squeeze(), a.repeat(2), a.prod(), (a > 1).all(), (a > 1).any(axis=0), a.conj(), a.var(), abs(-a), +a,
+            a.copy(), a.T, a.real, a.argsort(), a.min(axis=0, keepdims=True),
+        ]  # fmt: skip
+
+    check(lambda xp, a: run(a), A)
+    check(lambda xp, a: [~a, a << 1, a & 3, a ^ 1, a // 2, a % 3, -a], I)
+
+
+def test_namespace() -> None:
+    x = lz.Variable((3,))
+    assert x.__array_namespace__() is lz
+    with pytest.raises(ValueError, match="version"):
+        x.__array_namespace__(api_version="1999.01")
+    info = lz.__array_namespace_info__()
+    assert info.default_dtypes()["real floating"] == np.float64
+    assert set(info.dtypes(kind="unsigned integer")) == {"uint8", "uint16", "uint32", "uint64"}
+    assert lz.finfo(lz.float32).eps == np.finfo("f4").eps
+    assert lz.result_type(lz.int8, lz.uint8) == np.int16
+    assert lz.result_type(lz.Variable((2,), dtype="i1"), 2.5) == np.float64
+    assert lz.isdtype(lz.float32, "real floating")
+
+
+@pytest.mark.parametrize("name", lz.__all__)
+def test_every_public_name_is_documented(name: str) -> None:
+    value = getattr(lz, name)
+    assert not callable(value) or value.__doc__
