@@ -4,6 +4,7 @@ Build lazy expressions, evaluate them with `compute`, or with `cache`, which
 keeps every result on disk under a digest of what was done, on which inputs.
 """
 
+import lazycache.fingerprint  # functions and classes as values get their digests from it
 from lazycache.caching import Cache, cache
 from lazycache.current import in_context
 from lazycache.digests import digest, register_immutable, register_type

@@ -1,6 +1,7 @@
 """The cache: expressions over a store, single flight, early cutoff."""
 
-from lazycache.caching.cache import Cache, cache, default_cache
+from lazycache.caching.cache import Cache
+from lazycache.caching.default import cache, default_cache
 from lazycache.current import register_default_cache
 from lazycache.files import register_content_memo
 

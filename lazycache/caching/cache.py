@@ -6,12 +6,12 @@ import atexit
 import logging
 import os
 import weakref
-from contextvars import ContextVar, Token
+from contextvars import Token
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from lazycache import protection, settings
-from lazycache.caching import inputs
+from lazycache.caching import default, inputs
 from lazycache.caching.claims import Claims
 from lazycache.caching.counters import Counters
 from lazycache.caching.guard import GuardedMemo, GuardedStore
@@ -23,7 +23,7 @@ from lazycache.keys import key as key_of
 from lazycache_storage.digest import Digest
 
 if TYPE_CHECKING:
-    from lazycache.explanation import Explanation
+    from lazycache.caching.explanation import Explanation
     from lazycache.files import ContentMemo
     from lazycache_storage.record import FileState, Record
 
@@ -93,7 +93,7 @@ class Cache:
         self._guard = GuardedStore(found, self.mode == "ro", {"allow_pickle": allow_pickle})
         self._claims = Claims(self._guard)
         self._refreshed: set[Digest] = set()
-        self._entered: list[Token[Cache | None]] = []
+        self._entered: list[Token[Any]] = []
         _log_at_exit(self)
 
     def __repr__(self) -> str:
@@ -275,7 +275,7 @@ class Cache:
         >>> print(cache.explain(scaled(2, factor=11)).causes)
         ('argument factor: was 10, is 11',)
         """
-        from lazycache.explanation import explain
+        from lazycache.caching.explanation import explain
 
         return explain(self, expression)
 
@@ -324,48 +324,14 @@ class Cache:
         self._guard.close()
 
     def __enter__(self) -> Self:
-        self._entered.append(_default.set(self))
+        self._entered.append(default.enter(self))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _default.reset(self._entered.pop())
+        default.leave(self._entered.pop())
         self.close()
-
-
-_default: ContextVar[Cache | None] = ContextVar("lazycache_default_cache", default=None)
-_by_settings: dict[tuple[str | None, ...], Cache] = {}
-
-
-def default_cache() -> Cache:
-    """Return the cache of the enclosing ``with Cache(...)``, else that of the settings."""
-    active = _default.get()
-    if active is not None:
-        return active
-    where = (os.environ.get("LAZYCACHE_DIR"), os.environ.get("LAZYCACHE_MODE"), os.getcwd())
-    found = _by_settings.get(where)
-    if found is None:
-        path, mode = settings.find_store_path()[0], settings.mode()
-        same = (present for present in _by_settings.values() if (present.path, present.mode) == (path, mode))
-        found = next(same, None) or Cache(mode=mode, size_limit=settings.limits().max_size)
-        _by_settings[where] = found
-    return found
-
-
-def cache(x: Any, *, copy: bool = False) -> Any:
-    """Evaluate expressions through the default cache; see `Cache.__call__`.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> os.environ["LAZYCACHE_DIR"] = tempfile.mkdtemp()
-    >>> from lazycache import cache, computed
-    >>> e = computed(2) ** 10
-    >>> cache(e)
-    1024
-    """
-    return default_cache()(x, copy=copy)
 
 
 def _rebuild(cache_type: type[Cache], arguments: dict[str, Any]) -> Cache:

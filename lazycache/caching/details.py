@@ -89,7 +89,8 @@ def _described(value: Any) -> str:
     missing = int(np.isnan(value).sum())
     if missing == value.size:
         return f"{text}, all NaN"
-    low, high, mean = np.nanmin(value), np.nanmax(value), np.nanmean(value, dtype=float)
+    with np.errstate(all="ignore"):
+        low, high, mean = np.nanmin(value), np.nanmax(value), np.nanmean(value, dtype=float)
     return f"{text}, from {low:.6g} to {high:.6g}, mean {mean:.6g}, {missing} NaN"
 
 

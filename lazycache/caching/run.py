@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lazycache import current
 from lazycache.caching import inputs
 from lazycache.caching.details import describe, result_token
+from lazycache.caching.readfiles import ReadFiles
 from lazycache.errors import CycleError
 from lazycache.evaluation import MISSING, Evaluation, annotate, call_operation, call_pure, gather
 from lazycache.expressions import HashedLeaf, Node, computed
@@ -62,9 +63,7 @@ class CachedEvaluation(Evaluation):
         self._records: dict[int, Record] = {}
         self._call_keys: dict[int, Digest] = {}
         self._tokens: dict[int, bytes] = {}
-        self._static_files: dict[int, tuple[FileState, ...]] = {}
-        self._own_files: dict[int, tuple[FileState, ...]] = {}
-        self._loose_files: dict[int, tuple[FileState, ...]] = {}
+        self._files = ReadFiles()
         self._settled = 0
 
     def results(self) -> list[Any]:
@@ -82,7 +81,7 @@ class CachedEvaluation(Evaluation):
 
     def files_read(self) -> tuple[FileState, ...]:
         """Return every file that the roots depend on."""
-        return inputs.union(*(self._static_files.get(id(root), ()) for root in self._roots))
+        return inputs.union(*(self._files.below(root) for root in self._roots))
 
     def root_record(self) -> Record | None:
         """Return the record of the one root if it is there; nothing is run."""
@@ -150,10 +149,7 @@ class CachedEvaluation(Evaluation):
         self._records[id(node)] = record
         if record.token:
             self._tokens[id(node)] = record.token
-        if record.files:
-            self._static_files[id(node)] = record.files
-            if not record.token:
-                self._own_files[id(node)] = record.files
+        self._files.of_record(node, record)
 
     def _count_hit(self, record: Record) -> None:
         if self._may_run:
@@ -178,7 +174,8 @@ class CachedEvaluation(Evaluation):
                 self._pass_through(node)
 
     def _take_over(self, node: Node, twin: Node) -> None:
-        tables: tuple[dict[int, Any], ...] = (self._tokens, self._static_files, self._own_files, self._call_keys)
+        self._files.take_over(node, twin)
+        tables: tuple[dict[int, Any], ...] = (self._tokens, self._call_keys)
         for table in tables:
             if id(twin) in table:
                 table[id(node)] = table[id(twin)]
@@ -187,26 +184,7 @@ class CachedEvaluation(Evaluation):
         """Name a node that is not stored by what is known of the nodes below."""
         if any(id(dep) in self._tokens for dep in node._deps):
             self._tokens[id(node)] = b"K" + resolved_key(node, self._token_of)
-        self._collect_files(node, ())
-
-    def _collect_files(self, node: Node, nested: tuple[FileState, ...]) -> None:
-        below: list[Sequence[FileState]] = [nested]
-        own: list[Sequence[FileState]] = [nested]
-        for dep in node._deps:
-            if isinstance(dep, HashedLeaf):
-                if dep._files:
-                    states = inputs.mark_young(dep._files, in_key=True)
-                    below.append(states)
-                    own.append(states)
-                continue
-            if states := self._static_files.get(id(dep), ()):
-                below.append(states)
-            if states := self._own_files.get(id(dep), ()):
-                own.append(states)
-        if len(below) > 1 or nested:
-            self._static_files[id(node)] = inputs.union(*below)
-        if len(own) > 1 or nested:
-            self._own_files[id(node)] = inputs.union(*own)
+        self._files.collect(node, ())
 
     def _token_of(self, node: Node) -> bytes:
         return self._tokens.get(id(node)) or node_token(node)
@@ -250,15 +228,14 @@ class CachedEvaluation(Evaluation):
     def _alias(self, node: Node, record: Record, deferred: tuple[FileState, ...]) -> None:
         """Record, under its own key too, a result that was found under the call key."""
         nested = tuple(state for state in record.files if not state.in_key)
-        self._collect_files(node, inputs.union(nested, deferred))
-        files = self._static_files.get(id(node), ())
-        record = self._cache._with_files(node._key, record, files)
+        self._files.collect(node, inputs.union(nested, deferred))
+        record = self._cache._with_files(node._key, record, self._files.below(node))
         self._adopt(node, record)
         self._after_settling(node, record)
 
     def _after_settling(self, node: Node, record: Record | None) -> None:
         if record is not None and record.token:
-            self._own_files.pop(id(node), None)
+            self._files.cut_off(node)
         else:
             self._tokens[id(node)] = b"K" + self._call_keys[id(node)]
         self.finish(node)
@@ -276,7 +253,10 @@ class CachedEvaluation(Evaluation):
             record = claim.record if claim is not None else None
             if record is None:
                 outcome = self._execute(node, call_key)
-                self._collect_files(node, inputs.union(outcome.nested, deferred, self._loose_below(node)))
+                self._files.collect(
+                    node,
+                    inputs.union(outcome.nested, deferred, self._files.unstored_below(node, self.needs, self._records)),
+                )
                 record = self._keep(node, call_key, outcome, what)
                 if record is None and claim is not None:
                     claim.unstored()
@@ -322,8 +302,8 @@ class CachedEvaluation(Evaluation):
         record = None
         if cache._may_store(node):
             files = inputs.result_files(value)
-            static = inputs.union(self._static_files.get(id(node), ()), files)
-            own = inputs.union(self._own_files.get(id(node), ()), files)
+            static = inputs.union(self._files.below(node), files)
+            own = inputs.union(self._files.own(node), files)
             record = self._guard.put(
                 (node._key,) if call_key == node._key else (call_key, node._key),
                 value,
@@ -375,23 +355,8 @@ class CachedEvaluation(Evaluation):
         value, nested = call_pure(node, args, kwargs, self._cache, None)
         self._cache.counters.computed(time.perf_counter() - started)
         if nested:
-            self._loose_files[id(node)] = inputs.as_nested(nested)
+            self._files.read_unstored(node, inputs.as_nested(nested))
         return value
-
-    def _loose_below(self, node: Node) -> tuple[FileState, ...]:
-        """Return what unstored pure calls between `node` and the next stored ones read."""
-        if not self._loose_files:
-            return ()
-        found: list[tuple[FileState, ...]] = []
-        stack, seen = list(self.needs(node)), {id(node)}
-        while stack:
-            below = stack.pop()
-            if id(below) in seen or id(below) in self._records:
-                continue
-            seen.add(id(below))
-            found.append(self._loose_files.get(id(below), ()))
-            stack.extend(self.needs(below))
-        return inputs.union(*found)
 
 
 def _refuse_cycle(call_key: Digest, what: str) -> None:

@@ -1,0 +1,57 @@
+"""The default cache: that of the enclosing block, else that of the settings."""
+
+from __future__ import annotations
+
+import os
+from contextvars import ContextVar, Token
+from typing import TYPE_CHECKING, Any
+
+from lazycache import settings
+
+if TYPE_CHECKING:
+    from lazycache.caching.cache import Cache
+
+_entered: ContextVar[Cache | None] = ContextVar("lazycache_default_cache", default=None)
+_by_settings: dict[tuple[str | None, ...], Cache] = {}
+
+
+def enter(cache: Cache) -> Token[Cache | None]:
+    """Make `cache` the default in this context; give the token back to `leave`."""
+    return _entered.set(cache)
+
+
+def leave(token: Token[Cache | None]) -> None:
+    """Return to the default before `enter`."""
+    _entered.reset(token)
+
+
+def default_cache() -> Cache:
+    """Return the cache of the enclosing ``with Cache(...)``, else that of the settings."""
+    active = _entered.get()
+    if active is not None:
+        return active
+    where = (os.environ.get("LAZYCACHE_DIR"), os.environ.get("LAZYCACHE_MODE"), os.getcwd())
+    found = _by_settings.get(where)
+    if found is None:
+        from lazycache.caching.cache import Cache
+
+        path, mode = settings.find_store_path()[0], settings.mode()
+        same = (present for present in _by_settings.values() if (present.path, present.mode) == (path, mode))
+        found = next(same, None) or Cache(mode=mode, size_limit=settings.limits().max_size)
+        _by_settings[where] = found
+    return found
+
+
+def cache(x: Any, *, copy: bool = False) -> Any:
+    """Evaluate expressions through the default cache; see `Cache.__call__`.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> os.environ["LAZYCACHE_DIR"] = tempfile.mkdtemp()
+    >>> from lazycache import cache, computed
+    >>> e = computed(2) ** 10
+    >>> cache(e)
+    1024
+    """
+    return default_cache()(x, copy=copy)
