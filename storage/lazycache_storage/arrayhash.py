@@ -21,7 +21,6 @@ from math import prod
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lazycache_storage.digest import Digest, digest_of_encoding
 
@@ -38,7 +37,7 @@ _NODE = b"lazycache node".ljust(64, b"\0")
 # Type codes whose elements have no byte to spare.
 _DENSE = frozenset("?bhilqBHILQefdFDMmSU")
 
-Array = NDArray[Any]
+Array = np.ndarray[Any, Any]
 Order = Literal["C", "F"]
 
 
