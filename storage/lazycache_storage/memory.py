@@ -20,6 +20,7 @@ NOTHING: Final = object()
 
 _ENTRY_OVERHEAD_BYTES = 1000
 _SCALARS = frozenset({type(None), bool, int, float, complex, str, bytes})
+_ARRAYS = frozenset({np.ndarray, np.recarray})
 _LONGEST_TUPLE = 64
 
 
@@ -65,6 +66,10 @@ class Memory:
         self._nbytes = 0
         self._uses: dict[bytes, tuple[int, float]] = {}
         self._arrays: weakref.WeakValueDictionary[tuple[bytes, str, str], np.ndarray[Any, Any]] = (
+            weakref.WeakValueDictionary()
+        )
+        # Small arrays sit in their records and are no objects.
+        self._results: weakref.WeakValueDictionary[tuple[bytes, float], np.ndarray[Any, Any]] = (
             weakref.WeakValueDictionary()
         )
         self._lock = threading.Lock()
@@ -129,6 +134,17 @@ class Memory:
         """Know an array for as long as it lives; return the one that all are to share."""
         with self._lock:
             return self._arrays.setdefault((ref.name, ref.dtype, ref.subclass), array)
+
+    def live_result(self, key: bytes, record: Record) -> np.ndarray[Any, Any] | None:
+        """Return the array that was decoded from a record, if it is alive."""
+        return self._results.get((key, record.created))
+
+    def keep_result(self, key: bytes, record: Record, value: Any) -> Any:
+        """Know a result that is an array which cannot be written to; return the one that all are to share."""
+        if type(value) not in _ARRAYS or value.flags.writeable or value.dtype.hasobject:
+            return value
+        with self._lock:
+            return self._results.setdefault((key, record.created), value)
 
     def before_fork(self) -> None:
         """Let no other thread be in the middle of a change."""

@@ -19,7 +19,7 @@ from lazycache_storage.arrays import Array
 from lazycache_storage.chunked import Chunking
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError, NotStorableError, RemovedEntryError
-from lazycache_storage.index import CLAIM_PREFIX, FILE_PREFIX
+from lazycache_storage.index import CLAIM_PREFIX, FILE_PREFIX, Row
 from lazycache_storage.loading import Counters, Loader, is_from_another_boot
 from lazycache_storage.locks import Claim
 from lazycache_storage.memory import NOTHING, Memory, cannot_change
@@ -109,7 +109,7 @@ class Store:
         self._rows = Rows(self.path, read_only=self.read_only, network=self.network, forget=self._memory.clear)
         self.index = self._rows.index
         self._loader = Loader(self.path, self._memory, self.counters, network=self.network, allow_pickle=allow_pickle)
-        # Keys whose record could not be read or loaded here: what is put next replaces it.
+        # Keys whose record could not be read or loaded: the next put replaces it.
         self._unreadable: set[bytes] = set()
         self._at_exit = weakref.finalize(self, self._rows.write_uses_quietly, self._memory)
 
@@ -156,12 +156,16 @@ class Store:
         entry = None if key is None else self._memory.peek(key)
         if entry is not None and entry.value is not NOTHING and entry.record is record:
             return entry.value
+        if key is not None and not record.objects and (shared := self._memory.live_result(key, record)) is not None:
+            return shared
         try:
             value = self._loader.load(record)
         except CorruptEntryError as error:
             raise self._after_damage(key, error) from error
-        if entry is not None and not record.objects and cannot_change(value):
-            entry.value = value
+        if key is not None and not record.objects:
+            value = self._memory.keep_result(key, record, value)
+            if entry is not None and cannot_change(value):
+                entry.value = value
         if key is not None and is_from_another_boot(record):
             self._mark_verified(key, record)
         return value
@@ -245,22 +249,15 @@ class Store:
 
     def records(self) -> Iterator[Stored]:
         """Iterate over the records in the order of their keys; those that cannot be read are left out."""
-        with self._rows.guarded():
-            for row in self.index.items():
-                if len(row.key) == layout.KEY_BYTES:
-                    try:
-                        record = decode_record(row.value)
-                    except CorruptEntryError as error:
-                        log.debug("%s", error)
-                        continue
-                    yield Stored(Digest(row.key), record, row.last_used, row.uses)
+        for row in self._record_rows():
+            try:
+                yield Stored(Digest(row.key), decode_record(row.value), row.last_used, row.uses)
+            except CorruptEntryError as error:
+                log.debug("%s", error)
 
     def keys(self) -> Iterator[Digest]:
         """Iterate over the keys of all records."""
-        with self._rows.guarded():
-            for row in self.index.items():
-                if len(row.key) == layout.KEY_BYTES:
-                    yield Digest(row.key)
+        return (Digest(row.key) for row in self._record_rows())
 
     def __len__(self) -> int:
         """Return the number of records."""
@@ -301,14 +298,9 @@ class Store:
             When entered, if `timeout` passed.
         """
         path = layout.lock_path(self.path, key)
-        return Claim(
-            path,
-            what,
-            ready or (lambda: self._look_or_none(key)),
-            expected=expected,
-            timeout=timeout,
-            is_usable=not self.read_only,
-        )
+        look = ready or (lambda: self._look_or_none(key))
+        is_usable = not self.read_only
+        return Claim(path, what, look, expected=expected, timeout=timeout, is_usable=is_usable)
 
     def claim_get(self, digest: Digest) -> bytes | None:
         """Return what was claimed under a digest."""
@@ -356,6 +348,10 @@ class Store:
             raise
         self._memory.put(key, record, len(data))
         return record
+
+    def _record_rows(self) -> Iterator[Row]:
+        with self._rows.guarded():
+            yield from (row for row in self.index.items() if len(row.key) == layout.KEY_BYTES)
 
     def _look_or_none(self, key: bytes) -> Record | None:
         try:

@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -121,7 +122,8 @@ def test_another_value_keeps_the_uses(index: Index) -> None:
 
 def test_nothing_is_dropped_by_itself(index: Index) -> None:
     index.put(key(1), b"value")
-    settings = dict(sqlite3.connect(index.path).execute("SELECT key, value FROM Settings"))
+    with closing(sqlite3.connect(index.path)) as connection:
+        settings = dict(connection.execute("SELECT key, value FROM Settings"))
     assert settings["eviction_policy"] == "none"
     assert settings["cull_limit"] == 0
     assert settings["size_limit"] >= 2**60
@@ -141,11 +143,11 @@ def test_nothing_in_the_index_is_unpickled(index: Index, tmp_path: Path) -> None
 
     data = pickle.dumps(Bomb())
     index.put(key(1), data)
-    connection = sqlite3.connect(index.path)
-    # The mode of diskcache for a pickled value, and its mark for a pickled key.
-    connection.execute("UPDATE Cache SET mode = 4")
-    connection.execute("INSERT INTO Cache (key, raw, mode, value) VALUES (?, 0, 4, ?)", (data, data))
-    connection.commit()
+    with closing(sqlite3.connect(index.path)) as connection:
+        # The mode of diskcache for a pickled value, and its mark for a pickled key.
+        connection.execute("UPDATE Cache SET mode = 4")
+        connection.execute("INSERT INTO Cache (key, raw, mode, value) VALUES (?, 0, 4, ?)", (data, data))
+        connection.commit()
     assert index.get(key(1)) == data
     assert [row.value for row in index.items()] == [data]
     with index.transaction() as transaction:
@@ -156,9 +158,9 @@ def test_nothing_in_the_index_is_unpickled(index: Index, tmp_path: Path) -> None
 
 def test_a_row_of_another_type_is_damage(index: Index) -> None:
     index.put(key(1), b"value")
-    connection = sqlite3.connect(index.path)
-    connection.execute("UPDATE Cache SET value = 5")
-    connection.commit()
+    with closing(sqlite3.connect(index.path)) as connection:
+        connection.execute("UPDATE Cache SET value = 5")
+        connection.commit()
     with pytest.raises(CorruptEntryError, match="expected bytes"):
         index.get(key(1))
 
@@ -232,10 +234,13 @@ def test_a_busy_or_missing_database_is_not_damage(index: Index, tmp_path: Path) 
     with pytest.raises(sqlite3.OperationalError) as caught:
         Index(str(tmp_path / "nowhere")).get(key(1))
     assert not is_broken(caught.value)
-    other = sqlite3.connect(index.path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(sqlite3.OperationalError, match="locked") as caught:
-        sqlite3.connect(index.path, timeout=0).execute("BEGIN IMMEDIATE")
+    with closing(sqlite3.connect(index.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with (
+            closing(sqlite3.connect(index.path, timeout=0)) as late,
+            pytest.raises(sqlite3.OperationalError, match="locked") as caught,
+        ):
+            late.execute("BEGIN IMMEDIATE")
     assert not is_broken(caught.value)
 
 
@@ -255,8 +260,8 @@ say(statuses, index.count_records())
 
 def test_parent_and_children_use_an_index_that_was_open_at_the_fork(tmp_path: Path) -> None:
     assert run(FORK, tmp_path / "index").strip() == "[0, 0, 0, 0] 82"
-    connection = sqlite3.connect(tmp_path / "index" / DATABASE_FILE)
-    assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    with closing(sqlite3.connect(tmp_path / "index" / DATABASE_FILE)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 FORK_UNDER_LOAD = """

@@ -6,6 +6,7 @@ import stat
 import threading
 import weakref
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -110,13 +111,29 @@ def test_what_can_be_changed_is_new_each_time_and_arrays_are_shared(store: Store
         one["array"][0] = 1
 
 
-def test_an_array_is_the_same_object_while_it_lives_and_is_not_kept_alive(store: Store) -> None:
-    put(store, 1, np.arange(1_000_000))
+@pytest.mark.parametrize("size", [3, 1_000_000])
+def test_an_array_is_the_same_object_while_it_lives_and_is_not_kept_alive(store: Store, size: int) -> None:
+    put(store, 1, np.arange(size))
     array = get(store, 1)
     assert get(store, 1) is array
     gone = weakref.ref(array)
     del array
     assert gone() is None
+
+
+def test_a_replaced_array_is_not_the_old_one(store: Store) -> None:
+    put(store, 1, np.arange(3))
+    old = get(store, 1)
+    put(store, 1, np.arange(4), replace=True)
+    assert get(store, 1).tolist() == [0, 1, 2, 3]
+    assert old.tolist() == [0, 1, 2]
+
+
+def test_an_array_of_objects_is_new_each_time(store: Store) -> None:
+    put(store, 1, np.array([[1], None], dtype=object))
+    one = get(store, 1)
+    one[0].append(2)
+    assert get(store, 1)[0] == [1]
 
 
 def test_tiers_are_counted(store: Store) -> None:
@@ -625,7 +642,8 @@ def test_a_network_store_maps_nothing(tmp_path: Path, monkeypatch: Any) -> None:
         assert found.sum() == 499_999_500_000
         assert not found.flags.writeable
         assert "objects" not in Path("/proc/self/maps").read_text()
-        journal = sqlite3.connect(store.index.path).execute("PRAGMA journal_mode").fetchone()
+        with closing(sqlite3.connect(store.index.path)) as connection:
+            journal = connection.execute("PRAGMA journal_mode").fetchone()
     assert journal == ("delete",)
 
 
