@@ -36,6 +36,7 @@ from lazycache.array.creation import (
     empty,
     empty_like,
     eye,
+    from_dlpack,
     full,
     full_like,
     identity,
@@ -288,6 +289,8 @@ from lazycache.array.typing_functions import (
 from lazycache.codegen import Function, get_source, stringify
 from lazycache.graph import ascend, descend, to_queue
 
+__array_api_version__ = "2024.12"
+
 __all__ = [
     "PLACEHOLDER", "Function", "LazyArray", "Placeholder", "UniqueAll", "UniqueCounts", "UniqueInverse",
     "Variable", "__array_namespace_info__", "abs", "absolute", "acos", "acosh", "add", "all", "allclose", "angle",
@@ -301,10 +304,10 @@ __all__ = [
     "currently_sharing", "deg2rad", "degrees", "descend", "diag", "diagonal", "diff", "divide", "dot", "e",
     "einsum", "empty", "empty_like", "equal", "exp", "exp2", "expand_dims", "expm1", "eye", "fabs", "fft",
     "finfo", "flatnonzero", "flip", "float16", "float32", "float64", "float_power", "floor", "floor_divide",
-    "floordivide", "fmax", "fmin", "fmod", "full", "full_like", "gcd", "get_sharing_cache", "get_source",
-    "greater", "greater_equal", "heaviside", "hstack", "hypot", "identity", "iinfo", "imag", "inf", "inner",
-    "int8", "int16", "int32", "int64", "invert", "isclose", "iscomplex", "isdtype", "isfinite", "isin", "isinf",
-    "isnan", "isnat", "isreal", "kron", "lazy_cache", "lcm", "ldexp", "left_shift", "less", "less_equal",
+    "floordivide", "fmax", "fmin", "fmod", "from_dlpack", "full", "full_like", "gcd", "get_sharing_cache",
+    "get_source", "greater", "greater_equal", "heaviside", "hstack", "hypot", "identity", "iinfo", "imag", "inf",
+    "inner", "int8", "int16", "int32", "int64", "invert", "isclose", "iscomplex", "isdtype", "isfinite", "isin",
+    "isinf", "isnan", "isnat", "isreal", "kron", "lazy_cache", "lcm", "ldexp", "left_shift", "less", "less_equal",
     "linalg", "linspace", "log", "log1p", "log2", "log10", "logaddexp", "logaddexp2", "logical_and",
     "logical_not", "logical_or", "logical_xor", "matmul", "matrix_power", "matrix_transpose", "max", "maximum",
     "maybe_materialize", "mean", "median", "meshgrid", "min", "minimum", "mod", "moveaxis", "multiply", "nan",

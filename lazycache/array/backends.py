@@ -20,8 +20,15 @@ _COMPAT = {
     "dask": "array_api_compat.dask.array",
     "jax": "jax.numpy",
     "array_api_strict": "array_api_strict",
+    # A compiled function that is called on lazy arrays builds nodes again.
+    "lazycache": "lazycache.array",
 }
-_PLAIN = {"dask": "dask.array", "array_api_strict": "array_api_strict", "jax": "jax.numpy"}
+_PLAIN = {
+    "lazycache": "lazycache.array",
+    "dask": "dask.array",
+    "array_api_strict": "array_api_strict",
+    "jax": "jax.numpy",
+}
 _ROOTS = {"jaxlib": "jax", "array_api_strict": "array_api_strict", "builtins": "numpy"}
 
 
@@ -36,7 +43,7 @@ def backend_of(value: Any) -> str:
     if isinstance(value, (np.ndarray, np.generic)):
         return "numpy"
     root = type(value).__module__.partition(".")[0]
-    return _ROOTS.get(root, root)
+    return getattr(value, "__lazycache_backend__", None) or _ROOTS.get(root, root)
 
 
 def backend_of_call(values: Any) -> str:
@@ -104,6 +111,6 @@ def _of(dtype: Any) -> np.dtype[Any]:
 
 def backend_dtype(dtype: np.dtype[Any] | None, backend: str | None) -> Any:
     """Return numpy's `dtype` as the backend's own."""
-    if dtype is None or backend in (None, "numpy", "dask", "cupy", "jax"):
+    if dtype is None or backend in (None, "numpy", "dask", "cupy", "jax", "lazycache"):
         return dtype
     return getattr(namespace(backend), dtype.name)

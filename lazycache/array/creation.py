@@ -287,6 +287,12 @@ def array(x: Any, dtype: Any = None) -> LazyArray:
     return from_data(data)
 
 
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> LazyArray:
+    """Return a lazy array for the data of any object that has ``__dlpack__``."""
+    _backend(None, device, None)
+    return from_data(np.from_dlpack(x) if copy is None else np.from_dlpack(x, copy=copy))
+
+
 def complex(real: Any, imag: Any, /) -> LazyArray:  # noqa: A001
     """Return complex numbers from their real and imaginary parts."""
     from lazycache.array.elementwise import add, multiply

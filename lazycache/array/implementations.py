@@ -43,7 +43,7 @@ def _seeded(method: str) -> Callable[..., Any]:
 
 
 def _expm(x: Any) -> Any:
-    from scipy.linalg import expm  # type: ignore[import-untyped]
+    from scipy.linalg import expm
 
     return expm(x)
 

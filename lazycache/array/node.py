@@ -21,6 +21,7 @@ from lazycache.array.functions import ArrayFunction, Unbound, as_function
 from lazycache.array.infer import Shape
 from lazycache.array.infer.dtypes import DType
 from lazycache.array.sharing import active, call_key
+from lazycache.array.stored import Stored, is_stored
 from lazycache.freezing import freeze, refreeze
 from lazycache.nests import find_nodes
 from lazycache.nodes import NO_FILES, NO_KWARGS, Node, join_ropes
@@ -35,6 +36,10 @@ class Placeholder:
     """What a Variable has in place of data; there is one, `PLACEHOLDER`."""
 
     __slots__ = ()
+
+    def __new__(cls) -> Placeholder:
+        """Return the one there is."""
+        return globals().get("PLACEHOLDER") or super().__new__(cls)
 
     def __repr__(self) -> str:
         return "PLACEHOLDER"
@@ -279,10 +284,11 @@ def from_data(data: Any) -> LazyArray:
         entry = shared.get(("leaf", id(data)))
         if entry is not None:
             return entry[0]  # type: ignore[no-any-return]
-    backend = backends.backend_of(data)
+    held = Stored(data) if is_stored(data) else data
+    backend = backends.backend_of(held)
     if backends.is_array(data):
         shape = tuple(None if size is None or size != size else int(size) for size in data.shape)
-        leaf = make_leaf(data, backend, shape, backends.numpy_dtype(data.dtype))
+        leaf = make_leaf(held, backend, shape, backends.numpy_dtype(data.dtype))
     else:
         array = np.asarray(data)
         leaf = make_leaf(array, "numpy", array.shape, array.dtype)

@@ -7,13 +7,14 @@ import pickle
 import subprocess
 import sys
 import weakref
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import lazycache.array as lz
-from lazycache import computed, digest, lazy
+from lazycache import Cache, cache, computed, digest, lazy, pure
 from lazycache.errors import UnboundVariableError
 
 
@@ -207,6 +208,26 @@ def test_functions_of_general_expressions() -> None:
     function = lz.Function([x], [e, lazy(3) + x])
     assert function([10]) == [65, 13]
     assert lz.Function([x], x.real)([3 + 1j]) == 3
+
+
+def test_a_function_of_lazy_arrays_is_lazy() -> None:
+    x = lz.Variable((2, 3))
+    function = lz.Function([x], lz.concat([lz.sin(x) * 2, lz.linalg.norm(x, axis=1)[:, None]], axis=1).astype("f4"))
+    built = function([lz.array(np.ones((2, 3)))])
+    assert (built.shape, built.dtype) == ((2, 4), np.float32)
+    np.testing.assert_array_equal(built.compute(), function([np.ones((2, 3))]))
+
+
+def test_a_function_is_a_pure_function(tmp_path: Path) -> None:
+    def build() -> Any:
+        x = lz.Variable((3,))
+        return pure(lz.Function([x], lz.sin(x) * 2))
+
+    with Cache(tmp_path) as store:
+        first = cache(build()([np.ones(3)]))
+        np.testing.assert_array_equal(cache(build()([np.ones(3)])), first)
+        np.testing.assert_allclose(first, np.sin(np.ones(3)) * 2)
+        assert store.stats()["runs"] == 1
 
 
 def test_source() -> None:

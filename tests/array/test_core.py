@@ -110,9 +110,12 @@ def test_constants_are_computed_in_place() -> None:
 
 def test_a_variable_without_data_cannot_be_computed() -> None:
     x = lz.Variable((3,))
-    for evaluate in (lambda: (x + 1).compute(), lambda: compute(x + 1), lambda: lz.compute([x])):
-        with pytest.raises(UnboundVariableError):
-            evaluate()
+    with pytest.raises(UnboundVariableError):
+        (x + 1).compute()
+    with pytest.raises(UnboundVariableError):
+        compute(x + 1)
+    with pytest.raises(UnboundVariableError):
+        lz.compute([x])
     assert key(x) != key(lz.Variable((3,)))
     assert key(pickle.loads(pickle.dumps(x))) == key(x)
 
@@ -332,7 +335,7 @@ def test_walks_take_nests() -> None:
     assert [node is other for node, other in zip(lz.ascend([z, {"y": y}]), (x, y, z), strict=True)] == [True] * 3
     assert [node is other for node, other in zip(lz.descend(z), (z, y, x), strict=True)] == [True] * 3
     assert [node is other for node, other in zip(lz.to_queue([z, y, x]), (x, y, z), strict=True)] == [True] * 3
-    assert [node.depth for node in z.ascend()] == [0, 1, 2]
+    assert [node.depth for node in z.ascend() if isinstance(node, lz.LazyArray)] == [0, 1, 2]
 
 
 def test_random_numbers_follow_the_seed() -> None:

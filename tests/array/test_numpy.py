@@ -139,7 +139,7 @@ def test_other_libraries_on_the_left() -> None:
     x = lz.array(np.arange(3.0))
     built = pd.Series([1, 2, 3]) * x
     assert isinstance(built, Node)
-    np.testing.assert_array_equal(np.asarray(built.compute()), [0, 2, 6])
+    np.testing.assert_array_equal(np.asarray(compute(built)), [0, 2, 6])
 
 
 def test_meeting_general_expressions() -> None:

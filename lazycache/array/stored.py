@@ -1,0 +1,90 @@
+"""Arrays on disk as inputs: an index reads only what it needs, anything else reads the whole.
+
+Nothing is rewritten for that. The leaf holds a `Stored`, which numpy takes for
+an array, and whose indexing is that of the array on disk.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+
+class Stored(NDArrayOperatorsMixin):
+    """An array on disk (zarr, h5py, …), read when and where it is needed.
+
+    Parameters
+    ----------
+    source : object
+        With ``shape``, ``dtype`` and indexing by ints and slices.
+    """
+
+    __slots__ = ("source",)
+    __lazycache_backend__ = "numpy"
+
+    def __init__(self, source: Any) -> None:
+        self.source = source
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the axes."""
+        return tuple(self.source.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype."""
+        found: np.dtype[Any] = np.dtype(self.source.dtype)
+        return found
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.source.shape)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if copy is False:
+            raise ValueError("an array on disk cannot be had without reading it")
+        return np.asarray(self.source[...], dtype=dtype)
+
+    def __getitem__(self, index: Any) -> Any:
+        items = index if isinstance(index, tuple) else (index,)
+        if not all(item is Ellipsis or isinstance(item, (int, np.integer, slice)) for item in items):
+            return np.asarray(self)[index]
+        if any(isinstance(item, slice) and (item.step or 1) < 0 for item in items):
+            return np.asarray(self)[index]
+        # A scalar of numpy, as numpy itself would give.
+        return np.asarray(self.source[index])[()]
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return getattr(ufunc, method)(*map(_read, inputs), **kwargs)
+
+    def __array_function__(self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        del types
+        return func(*_read_all(args), **{name: _read(value) for name, value in kwargs.items()})
+
+    def __len__(self) -> int:
+        return operator.index(self.source.shape[0])
+
+    def __lazycache_digest__(self) -> np.ndarray[Any, Any]:
+        # An array on disk has the digest of the array.
+        return np.asarray(self)
+
+
+def is_stored(value: Any) -> bool:
+    """Say whether `value` is an array on disk."""
+    return type(value).__module__.partition(".")[0] in ("zarr", "h5py") and hasattr(value, "shape")
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, Stored):
+        return np.asarray(value)
+    return _read_all(value) if isinstance(value, (tuple, list)) else value
+
+
+def _read_all(values: Iterable[Any]) -> Any:
+    kind = list if isinstance(values, list) else tuple
+    return kind(map(_read, values))

@@ -1,0 +1,72 @@
+"""Arrays on disk as inputs: an index reads the chunks it needs and no others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zarr
+
+import lazycache.array as lz
+from lazycache import key
+
+
+class Counting:
+    """An array that tells what was read of it."""
+
+    __module__ = "zarr.counting"
+
+    def __init__(self, source: Any) -> None:
+        self.source = source
+        self.shape = source.shape
+        self.dtype = source.dtype
+        self.reads: list[int] = []
+
+    def __getitem__(self, index: Any) -> Any:
+        read = self.source[index]
+        self.reads.append(np.asarray(read).size)
+        return read
+
+
+@pytest.fixture
+def on_disk(tmp_path: Path) -> tuple[np.ndarray[Any, Any], Counting]:
+    data = np.arange(10_000.0).reshape(100, 100)
+    array = zarr.create_array(tmp_path / "a.zarr", data=data, chunks=(10, 10))
+    return data, Counting(array)
+
+
+def test_an_index_reads_only_what_it_needs(on_disk: tuple[np.ndarray[Any, Any], Counting]) -> None:
+    data, array = on_disk
+    x = lz.array(array)
+    assert (x.shape, x.dtype, x.backend) == ((100, 100), np.float64, "numpy")
+    built = (x[3:7, 5] * 2).sum()
+    assert array.reads == []
+    assert built.compute() == (data[3:7, 5] * 2).sum()
+    assert array.reads == [4]
+    assert x[3, 4].compute() == data[3, 4]
+    assert array.reads == [4, 1]
+
+
+@pytest.mark.parametrize("index", [(slice(None, None, -1), 0), ([1, 5], slice(3)), (None, 4), (..., 2)], ids=range(4))
+def test_any_index_gives_what_numpy_gives(index: Any, on_disk: tuple[np.ndarray[Any, Any], Counting]) -> None:
+    data, array = on_disk
+    built = lz.array(array)[index]
+    assert built.shape == data[index].shape
+    np.testing.assert_array_equal(built.compute(), data[index])
+
+
+def test_anything_else_reads_the_whole(on_disk: tuple[np.ndarray[Any, Any], Counting]) -> None:
+    data, array = on_disk
+    x = lz.array(array)
+    np.testing.assert_array_equal((x + 1).compute(), data + 1)
+    np.testing.assert_array_equal((x @ x.T).compute(), data @ data.T)
+    np.testing.assert_array_equal(lz.concat([x, x]).compute(), np.concatenate([data, data]))
+    np.testing.assert_allclose(lz.linalg.norm(x).compute(), np.linalg.norm(data))
+
+
+def test_the_key_is_that_of_the_array(on_disk: tuple[np.ndarray[Any, Any], Counting]) -> None:
+    _, array = on_disk
+    assert key(lz.array(array) + 1) == key(lz.array(array) + 1)
+    assert key(lz.array(array) + 1) != key(lz.array(Counting(array.source[:50])) + 1)
