@@ -90,7 +90,7 @@ class Cache:
         self.path = found
         self.size_limit = settings.parse_size(size_limit) if isinstance(size_limit, str) else size_limit
         self.counters = Counters()
-        self._guard = GuardedStore(found, self.mode == "ro", {"allow_pickle": allow_pickle})
+        self._guard = GuardedStore(found, self.mode == "ro", {"allow_pickle": allow_pickle}, self.size_limit)
         self._claims = Claims(self._guard)
         self._refreshed: set[Digest] = set()
         self._entered: list[Token[Any]] = []

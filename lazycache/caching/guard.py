@@ -25,6 +25,7 @@ from lazycache_storage.digest import Digest
 from lazycache_storage.errors import RemovedEntryError
 
 if TYPE_CHECKING:
+    from lazycache_storage.gc import Trimmer
     from lazycache_storage.record import FileState, Record
     from lazycache_storage.store import Store
 
@@ -46,9 +47,11 @@ class GuardedStore:
     read_only : bool
     options : mapping
         Further keyword arguments of `lazycache_storage.store.Store`.
+    size_limit : int, optional
+        Bytes that the store is kept below.
     """
 
-    def __init__(self, path: str, read_only: bool, options: Mapping[str, Any]) -> None:
+    def __init__(self, path: str, read_only: bool, options: Mapping[str, Any], size_limit: int | None = None) -> None:
         self.path = path
         self._read_only = read_only
         self._options = dict(options)
@@ -56,6 +59,9 @@ class GuardedStore:
         self._unusable = False
         self._lock = threading.Lock()
         self._told: set[str] = set()
+        self._size_limit = size_limit
+        self._trimmer: Trimmer | None = None
+        self._trimming = threading.Lock()
 
     @property
     def store(self) -> Store | None:
@@ -128,12 +134,32 @@ class GuardedStore:
         if store is None:
             return None
         try:
-            return store.put(keys, value, fields, files_for_key=files, replace=replace)
+            record = store.put(keys, value, fields, files_for_key=files, replace=replace)
         except NotStorableError as error:
             self.not_stored(what, str(error))
+            return None
         except FAULTS as error:
             self.fault("store a result", error)
-        return None
+            return None
+        return record if self._fits(store, record, keys, what) else None
+
+    def _fits(self, store: Store, record: Record, keys: Sequence[Digest], what: str) -> bool:
+        """Keep the store below its limit; say whether the record may stay."""
+        if self._size_limit is None:
+            return True
+        from lazycache_storage.gc import Trimmer
+
+        with self._trimming:
+            if self._trimmer is None or self._trimmer.store is not store:
+                self._trimmer = Trimmer(store, self._size_limit)
+            try:
+                fits = self._trimmer.after_store(record, keys)
+            except FAULTS as error:
+                self.fault("keep the store below its limit", error)
+                return True
+        if not fits:
+            self.not_stored(what, f"its {record.nbytes} bytes are more than the limit of {self._size_limit}")
+        return fits
 
     def not_stored(self, what: str, reason: str) -> None:
         """Tell the user, once for each call, that its result was not kept."""
@@ -188,6 +214,8 @@ class GuardedStore:
             store, self._store = self._store, None
         if store is not None:
             try:
+                if self._trimmer is not None:
+                    self._trimmer.finish()
                 store.close()
             except FAULTS as error:
                 self.fault("close the store", error)
