@@ -26,6 +26,9 @@ _TAKE_ANY_INTEGER = ALWAYS_BOOL
 def elementwise(row: Elementwise, *values: Any) -> LazyArray:
     """Make the node of a function of the table."""
     operands = [operand(value) for value in values]
+    if all(isinstance(one.kind, type) for one in operands):
+        # Of numbers alone Python's operators would make a number of Python, and not one of numpy.
+        operands[0] = operand(np.dtype(operands[0].kind).type(operands[0].arg))
     if row.ufunc is np.power and operands[0].kind == BOOL:
         # `a ** 2` is a square, which of booleans has another dtype than a power.
         return _elementwise(row, operands, array_function("power"))

@@ -56,6 +56,10 @@ def _take_axis(x: Any, indices: Any, axis: int | None = None, mode: str = "raise
     return np.take(x, indices, axis=axis, mode=mode)  # type: ignore[call-overload]
 
 
+def _fields(x: Any, names: tuple[str, ...]) -> Any:
+    return x[list(names)]
+
+
 def _count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return np.asarray(np.count_nonzero(x, axis=axis, keepdims=keepdims), dtype=np.intp)[()]
 
@@ -64,6 +68,7 @@ OWN: dict[str, Callable[..., Any]] = {
     "cumulative_sum": _cumulative("cumulative_sum", np.add),
     "cumulative_prod": _cumulative("cumulative_prod", np.multiply),
     "linalg.expm": _expm,
+    "fields": _fields,
     "full": _full,
     "take": _take_axis,
     "count_nonzero": _count_nonzero,

@@ -9,10 +9,10 @@ import numpy as np
 from lazycache.array.functions import array_function
 from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import broadcast
-from lazycache.array.infer.indexing import LAZY_SLICE, IndexArray, as_index, describe, index_shape
+from lazycache.array.infer.indexing import INVALID, LAZY_SLICE, IndexArray, as_index, describe, index_shape
 from lazycache.array.infer.reductions import normalize_axis
 from lazycache.array.node import ArrayNode, from_data, make, make_leaf
-from lazycache.array.operands import operand
+from lazycache.array.operands import Operand, operand
 from lazycache.array.sharing import active, argument_key
 from lazycache.nests import find_nodes
 from lazycache.nodes import NO_KWARGS, Node
@@ -35,6 +35,8 @@ def getitem(x: Any, index: Any, /) -> LazyArray:
     ((5, 6, 1, 4), (2, 6), (5, None, 7))
     """
     found = operand(x)
+    if isinstance(index, str) or (isinstance(index, list) and index and all(isinstance(one, str) for one in index)):
+        return _field(found, index)
     items = index if type(index) is tuple else (index,)
     stored = []
     described = []
@@ -45,6 +47,24 @@ def getitem(x: Any, index: Any, /) -> LazyArray:
     shape = index_shape(found.shape, tuple(described))
     kept_index = tuple(stored) if type(index) is tuple else stored[0]
     return make(array_function("getitem"), (found.arg, kept_index), NO_KWARGS, shape, found.dtype, found.backend)
+
+
+def _field(x: Operand, name: str | list[str]) -> LazyArray:
+    """Return the field, or fields, of a structured array."""
+    if x.dtype is None or x.dtype.names is None:
+        raise IndexError(INVALID)
+    if isinstance(name, list):
+        for one in name:
+            if one not in x.dtype.names:
+                raise KeyError(one)
+        names = tuple(name)
+        dtype = x.dtype[name]
+        return make(array_function("fields"), (x.arg, names), NO_KWARGS, x.shape, dtype, x.backend)
+    if name not in x.dtype.names:
+        raise ValueError(f"no field of name {name}")
+    dtype = x.dtype[name]
+    shape = (*x.shape, *dtype.shape)
+    return make(array_function("getitem"), (x.arg, name), NO_KWARGS, shape, dtype.base, x.backend)
 
 
 def _item(item: Any) -> tuple[Any, Any]:

@@ -234,7 +234,7 @@ def norm(x: Any, /, ord: Any = None, axis: Any = None, keepdims: bool = False) -
     ndim = len(found.shape)
     if axis is None and ord is not None and ndim not in (1, 2):
         raise ValueError("Improper number of dimensions to norm.")
-    axes = tuple(range(ndim)) if axis is None else axis if isinstance(axis, (tuple, list)) else (operator.index(axis),)
+    axes = tuple(range(ndim)) if axis is None else axis if isinstance(axis, tuple) else (operator.index(axis),)
     if axis is not None and len(axes) not in (1, 2):
         raise ValueError("Improper number of dimensions to norm.")
     plain = axis is None and ord is None

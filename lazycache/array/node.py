@@ -22,8 +22,9 @@ from lazycache.array.infer import Shape
 from lazycache.array.infer.dtypes import DType
 from lazycache.array.sharing import active, call_key
 from lazycache.array.stored import Stored, is_stored
+from lazycache.expressions import coerce
 from lazycache.freezing import freeze, refreeze
-from lazycache.nests import find_nodes
+from lazycache.nests import NATIVES, find_nodes
 from lazycache.nodes import NO_FILES, NO_KWARGS, Node, join_ropes
 from lazycache_storage.digest import Digest
 
@@ -236,6 +237,8 @@ def make(
     deps : tuple of Node, optional
         The nodes in the arguments, each once; found if not given.
     """
+    if kwargs:
+        kwargs = {name: own_argument(value) for name, value in kwargs.items()}
     if deps is None:
         deps = _find_deps(args, kwargs)
     shared = active.get()
@@ -248,6 +251,22 @@ def make(
         # With the arguments, which the key knows by identity.
         entry = shared.setdefault(key, (node, args, kwargs))
     return entry[0]  # type: ignore[no-any-return]
+
+
+def own_argument(value: Any) -> Any:
+    """Return an argument that nobody can change: containers are copied, data become leaves."""
+    kind = type(value)
+    if kind in NATIVES or isinstance(value, (Node, np.generic, np.dtype, type)):
+        return value
+    if kind is list or kind is tuple:
+        return kind([own_argument(member) for member in value])
+    if kind is dict:
+        return {name: own_argument(member) for name, member in value.items()}
+    if kind is slice:
+        return slice(own_argument(value.start), own_argument(value.stop), own_argument(value.step))
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return from_data(value)
+    return coerce(value)
 
 
 def make_leaf(value: Any, backend: str | None, shape: Shape, dtype: DType) -> LazyArray:
@@ -309,5 +328,6 @@ def make_call(backend: str | None, fn: Any, args: Any, kwargs: Any, shape: Any, 
     """Make a node for any callable, as a user asks for one; dependencies that are not named are found all the same."""
     del deps
     known = None if dtype is None else backends.numpy_dtype(dtype)
-    named = NO_KWARGS if not kwargs else dict(kwargs)
-    return _blank(as_function(fn), tuple(args), named, tuple(shape), known, backend, _find_deps(args, named))
+    named = {name: own_argument(value) for name, value in kwargs.items()} if kwargs else NO_KWARGS
+    given = tuple([own_argument(arg) for arg in args])
+    return _blank(as_function(fn), given, named, tuple(shape), known, backend, _find_deps(given, named))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -54,9 +55,9 @@ def plain_axis(axis: Any) -> Axis:
     """Return an axis, or several, as ints."""
     if axis is None or type(axis) is int:
         return axis
-    if isinstance(axis, (tuple, list)):
-        return tuple(int(one) for one in axis)
-    return int(axis)
+    if isinstance(axis, tuple):
+        return tuple(operator.index(one) for one in axis)
+    return operator.index(axis)
 
 
 def _options(axis: Axis, keepdims: bool, **others: Any) -> dict[str, Any]:
@@ -229,7 +230,7 @@ def _running(name: str, ufunc: np.ufunc, initial: bool) -> Callable[..., LazyArr
         found = operand(x)
         if initial and axis is None and len(found.shape) != 1 and found.shape:
             raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
-        along = None if axis is None else int(axis)
+        along = None if axis is None else operator.index(axis)
         shape = accumulated(found.shape, along, include_initial)
         known = accumulated_dtype(ufunc, found.dtype) if dtype is None else numpy_dtype(dtype)
         options = _options(along, False, dtype=numpy_dtype(dtype))

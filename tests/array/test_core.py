@@ -50,6 +50,35 @@ def test_lazy_values_anywhere_in_the_arguments_are_dependencies() -> None:
     assert lz.zeros_like(x).astype(kind).deps[1] is kind
 
 
+def test_arguments_are_taken_as_they_are_when_the_node_is_built() -> None:
+    x = lz.Variable((3,))
+    weights: list[Any] = [1, [2.0]]
+    options = {"k": [3]}
+    node = lz.LazyArray(None, lambda a, w, o: (a, w, o), (x, weights, options), {}, (3,))
+    taken = key(node)
+    weights[1] = 9
+    options["k"] = [4]
+    assert node.get_function([x])([0]) == (0, [1, [2.0]], {"k": [3]})
+    assert key(node) == taken
+    data = np.arange(3.0)
+    made = lz.LazyArray("numpy", np.dot, (x, data), {}, ())
+    taken = key(made)
+    data[:] = 0
+    assert key(made) == taken
+    assert made.get_function([x])([np.ones(3)]) == 3
+    values = [7, 8]
+    padded = lz.pad(x, 1, constant_values=values)
+    values[0] = 0
+    np.testing.assert_array_equal(padded.get_function([x])([np.ones(3)]), [7, 1, 1, 1, 8])
+
+
+def test_numbers_alone_give_what_numpy_gives() -> None:
+    for built, expected in ((lz.add(1, 2), np.add(1, 2)), (lz.divide(1, 2.5), np.divide(1, 2.5))):
+        assert built.dtype == expected.dtype
+        assert type(built.compute()) is type(expected)
+        assert built.compute() == expected
+
+
 def test_compute_stores_the_value_and_lets_go() -> None:
     data = np.arange(6.0)
     x = lz.array(data)

@@ -85,6 +85,9 @@ def test_reductions(name: str, dtype: str) -> None:
 
 
 CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "axis as a list": (lambda xp, a: xp.sum(a, axis=[0]), (INTS,)),
+    "axis as a float": (lambda xp, a: xp.sum(a, axis=1.0), (INTS,)),
+    "norm axis as a list": (lambda xp, a: xp.linalg.norm(a, axis=[0]), (INTS,)),
     "sum dtype": (lambda xp, a: xp.sum(a, dtype=np.float32), (INTS,)),
     "sum initial where": (lambda xp, a: xp.sum(a, axis=0, initial=3, where=a > 1), (INTS,)),
     "max initial": (lambda xp, a: xp.max(a, axis=0, initial=7.0), (EMPTY,)),

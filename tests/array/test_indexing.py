@@ -137,6 +137,23 @@ def test_refused_in_numpys_words(index: Any, error: type[Exception], words: str)
         lz.Variable((2, 3))[index]
 
 
+def test_fields_of_structured_arrays() -> None:
+    data = np.zeros(3, [("a", "f4"), ("b", "i8", (2,)), ("c", "U3")])
+    data["b"] = 7
+    x = lz.array(data)
+    for index in ("a", "b", ["c"], ["a", "b"]):
+        built, expected = x[index], data[index]
+        assert (built.shape, built.dtype) == (expected.shape, expected.dtype)
+        np.testing.assert_array_equal(built.compute(), expected)
+    assert x[1:]["b"].sum().compute() == 28
+    with pytest.raises(ValueError, match="no field of name z"):
+        x["z"]
+    with pytest.raises(KeyError):
+        x[["z"]]
+    with pytest.raises(IndexError, match="only integers"):
+        lz.Variable((3,), dtype="f8")["a"]
+
+
 def test_an_index_of_a_broadcast_or_reduced_expression() -> None:
     a, b = np.arange(3.0), np.arange(4.0)
     x, y = lz.array(a), lz.array(b)
