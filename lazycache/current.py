@@ -70,9 +70,13 @@ def enter(evaluator: Evaluator, key: bytes | None, name: str) -> Token[Frame | N
     return _frame.set(Frame(evaluator, key, name, _frame.get()))
 
 
-def leave(token: Token[Frame | None]) -> None:
-    """Return to the frame before `enter`."""
+def leave(token: Token[Frame | None], *, pass_on: bool = False) -> None:
+    """Return to the frame before `enter`; `pass_on` tells that one what was read meanwhile."""
+    left = _frame.get()
     _frame.reset(token)
+    above = _frame.get()
+    if pass_on and left is not None and above is not None:
+        above.files.extend(left.files)
 
 
 def in_context(function: Callable[P, T]) -> Callable[P, T]:

@@ -12,10 +12,12 @@ from typing import Any
 
 from lazycache import current
 from lazycache.expressions import Node
+from lazycache.files import mark_young
 from lazycache.graph import find_nodes, substitute
 from lazycache.nodes import Callee
 from lazycache.protection import protect
 from lazycache.show import summary
+from lazycache_storage.record import FileState
 
 MISSING: Any = object()
 """Stands for a value that is not there; None is a value."""
@@ -64,6 +66,7 @@ class PlainEvaluator:
         roots = find_nodes(expression)
         if not roots:
             return expression
+        _tell_watcher(state for root in roots for leaf in root._inputs for state in leaf._files)
         evaluation = Evaluation(roots, self)
         evaluation.plan()
         values = {id(root): evaluation.demand(root) for root in roots}
@@ -181,8 +184,20 @@ class Evaluation:
 
     def run_pure(self, node: Node, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Run a pure call on the values of its arguments."""
-        args = node._function.resolve_arguments(node._args, args).args
-        return call_pure(node, args, kwargs, self._evaluator, None)[0]
+        resolved = node._function.resolve_arguments(node._args, args)
+        _tell_watcher(resolved.files)
+        value, nested = call_pure(node, resolved.args, kwargs, self._evaluator, None)
+        _tell_watcher(nested)
+        return value
+
+
+def _tell_watcher(states: Iterable[FileState]) -> None:
+    """Tell the pure call that is running, if its result may be stored, what is read on its behalf."""
+    frame = inner = current.frame()
+    while frame is not None and frame.evaluator is PLAIN:
+        frame = frame.parent
+    if frame is not None and inner is not None:
+        inner.files.extend(mark_young(states, in_key=False))
 
 
 def call_pure(

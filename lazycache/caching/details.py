@@ -18,7 +18,7 @@ from lazycache.keys import node_token
 from lazycache.show import summary, value_text
 
 if TYPE_CHECKING:
-    from lazycache_storage.record import Ingredient
+    from lazycache_storage.record import FileState, Ingredient
 
 _TEXT_LIMIT = 160
 _STATISTICS_BYTES = 8 << 20
@@ -41,8 +41,13 @@ def describe(node: Node, what: str, seconds: float) -> dict[str, Any]:
     }
 
 
-def result_token(value: Any) -> bytes:
-    """Return what stands for a result in keys, or nothing if it has no digest."""
+def result_token(value: Any, files: tuple[FileState, ...]) -> bytes:
+    """Return what stands for a result in keys, or nothing if it has no digest.
+
+    A result that names files has none: its digest says nothing of what is in them.
+    """
+    if files:
+        return b""
     try:
         return digests.token(value, path="result")
     except UnhashableError:

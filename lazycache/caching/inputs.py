@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -15,6 +16,9 @@ from lazycache.expressions import HashedLeaf, Node
 
 if TYPE_CHECKING:
     from lazycache_storage.record import FileState, Record
+
+
+logger = logging.getLogger("lazycache")
 
 
 def check_leaves(node: Node, function: str = "") -> None:
@@ -92,20 +96,6 @@ def _present_path(state: FileState, node: Node) -> str:
     return state.path
 
 
-def mark_young(states: Sequence[FileState], in_key: bool) -> tuple[FileState, ...]:
-    """Return states as a record keeps them: young ones with their content digest."""
-    if not states:
-        return ()
-    now = time.time_ns()
-    marked = []
-    for state in states:
-        young = state.young or files.is_young(state, now)
-        if young:
-            state = files.with_content(state)
-        marked.append(msgspec.structs.replace(state, young=young, content=bytes(state.content), in_key=in_key))
-    return tuple(marked)
-
-
 def as_nested(states: Iterable[FileState]) -> tuple[FileState, ...]:
     """Return what nested calls read as an outer record keeps it: not part of its key."""
     return tuple(msgspec.structs.replace(state, in_key=False) for state in states)
@@ -123,14 +113,21 @@ def changed(leaf: HashedLeaf, function: str) -> NoReturn:
 
 
 def result_files(value: Any) -> tuple[FileState, ...]:
-    """Return the states of the files that a result names by Path."""
-    if isinstance(value, Path):
-        return (files.look(str(value), "date"),) if value.exists() and not value.is_dir() else ()
-    if type(value) in (tuple, list):
-        return tuple(state for member in value for state in result_files(member))
-    if type(value) is dict:
-        return tuple(state for member in value.values() for state in result_files(member))
-    return ()
+    """Return the states of the files and folders that a result names by Path."""
+    found: list[FileState] = []
+    stack, seen = [value], set()
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Path):
+            try:
+                found.extend(files.mark_young((files.look(str(part), "result"),), in_key=False))
+            except OSError as error:
+                # It names nothing yet, or nothing that a date could be compared of.
+                logger.debug("the result %s is not checked on a hit: %s", part, error)
+        elif isinstance(part, tuple | list | dict) and id(part) not in seen:
+            seen.add(id(part))
+            stack.extend(part.values() if isinstance(part, dict) else part)
+    return tuple(found)
 
 
 def union(*groups: Iterable[FileState]) -> tuple[FileState, ...]:

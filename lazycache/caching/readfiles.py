@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from lazycache.caching import inputs
 from lazycache.expressions import HashedLeaf, Node
+from lazycache.files import mark_young
 
 if TYPE_CHECKING:
     from lazycache_storage.record import FileState, Record
@@ -26,6 +27,14 @@ class ReadFiles:
         self._below: dict[int, Files] = {}
         self._own: dict[int, Files] = {}
         self._unstored: dict[int, Files] = {}
+        self._marked: dict[int, Files] = {}
+
+    def marked(self, leaf: HashedLeaf) -> Files:
+        """Return the files of a leaf with the contents that young ones had when first asked, before anything ran."""
+        states = self._marked.get(id(leaf))
+        if states is None:
+            states = self._marked[id(leaf)] = mark_young(leaf._files, in_key=True)
+        return states
 
     def below(self, node: Node) -> Files:
         """Return every file below `node`."""
@@ -49,7 +58,7 @@ class ReadFiles:
         for dep in node._deps:
             if isinstance(dep, HashedLeaf):
                 if dep._files:
-                    states = inputs.mark_young(dep._files, in_key=True)
+                    states = self.marked(dep)
                     below.append(states)
                     own.append(states)
                 continue

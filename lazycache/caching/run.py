@@ -11,9 +11,10 @@ loading anything (early cutoff); only then is it run, by one process at a time.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lazycache import current
@@ -23,6 +24,7 @@ from lazycache.caching.readfiles import ReadFiles
 from lazycache.errors import CycleError
 from lazycache.evaluation import MISSING, Evaluation, annotate, call_operation, call_pure, gather
 from lazycache.expressions import HashedLeaf, Node, computed
+from lazycache.files import mark_young
 from lazycache.keys import node_token, resolved_key, take_keys
 from lazycache.show import summary
 from lazycache_storage.digest import Digest
@@ -104,12 +106,13 @@ class CachedEvaluation(Evaluation):
         """Store `value` as the result of the one root."""
         take_keys(self._roots)
         (root,) = self._roots
-        files = tuple(state for leaf in root._inputs for state in inputs.mark_young(leaf._files, in_key=True))
-        files = inputs.union(files, inputs.result_files(value))
+        files = tuple(state for leaf in root._inputs for state in mark_young(leaf._files, in_key=True))
+        named = inputs.result_files(value)
+        files = inputs.union(files, named)
         return self._guard.put(
             (root._key,),
             value,
-            {**describe(root, summary(root), 0.0), "token": result_token(value)},
+            {**describe(root, summary(root), 0.0), "token": result_token(value, named)},
             {root._key: files},
             True,
             summary(root),
@@ -212,7 +215,8 @@ class CachedEvaluation(Evaluation):
             for dep in node._deps:
                 self.demand(dep)
             resolved = function.resolve_arguments(node._args, gather(node._args, self._values))
-            deferred = tuple(resolved.files)
+            # Taken before the function reads: a rewrite in between makes the next look-up a miss.
+            deferred = mark_young(resolved.files, in_key=False)
             tokens = {}
             for position, leaf in resolved.leaves.items():
                 for dep in _nodes_in(node._args[position]):
@@ -252,7 +256,7 @@ class CachedEvaluation(Evaluation):
         with self._guard.computing(call_key, what, ready) as claim:
             record = claim.record if claim is not None else None
             if record is None:
-                outcome = self._execute(node, call_key)
+                outcome = self._execute(node, call_key, deferred)
                 self._files.collect(
                     node,
                     inputs.union(outcome.nested, deferred, self._files.unstored_below(node, self.needs, self._records)),
@@ -265,35 +269,40 @@ class CachedEvaluation(Evaluation):
         self._cache.counters.waited(record)
         self._alias(node, record, deferred)
 
-    def _execute(self, node: Node, call_key: Digest) -> Outcome:
+    def _execute(self, node: Node, call_key: Digest, deferred: tuple[FileState, ...]) -> Outcome:
         function = node._function
-        own = [leaf for leaf in node._deps if isinstance(leaf, HashedLeaf) and leaf._files]
-        before = [self._look(leaf, function.name) for leaf in own]
-        for dep in node._deps:
-            self.demand(dep)
-        started = time.perf_counter()
-        try:
-            args = gather(node._args, self._values)
-            kwargs = _gather_kwargs(node, self._values)
-            if function.is_pure:
-                args = function.resolve_arguments(node._args, args).args
-                value, nested = call_pure(node, args, kwargs, self._cache, call_key)
-            else:
-                value, nested = call_operation(function, args, kwargs), []
-        except Exception as error:
-            annotate(error, node)
-            raise
-        seconds = time.perf_counter() - started
-        for leaf, content in zip(own, before, strict=True):
-            if self._look(leaf, function.name) != content:
-                inputs.changed(leaf, function.name)
+        with self._watching(node, deferred):
+            for dep in node._deps:
+                self.demand(dep)
+            started = time.perf_counter()
+            try:
+                args = gather(node._args, self._values)
+                kwargs = _gather_kwargs(node, self._values)
+                if function.is_pure:
+                    args = function.resolve_arguments(node._args, args).args
+                    value, nested = call_pure(node, args, kwargs, self._cache, call_key)
+                else:
+                    value, nested = call_operation(function, args, kwargs), []
+            except Exception as error:
+                annotate(error, node)
+                raise
+            seconds = time.perf_counter() - started
         return Outcome(value, seconds, inputs.as_nested(nested))
 
-    @staticmethod
-    def _look(leaf: HashedLeaf, function: str) -> tuple[bytes, ...]:
-        """Check a leaf's files; return the contents of those too young for their date to tell."""
-        inputs.check_states(leaf._files, function)
-        return tuple(state.content for state in inputs.mark_young(leaf._files, in_key=True))
+    @contextlib.contextmanager
+    def _watching(self, node: Node, deferred: tuple[FileState, ...] = ()) -> Iterator[None]:
+        """Raise InputChangedError if a file that `node` is called with changes before the block ends."""
+        name = node._function.name
+        own = [leaf for leaf in node._deps if isinstance(leaf, HashedLeaf) and leaf._files]
+        before = [self._files.marked(leaf) for leaf in own]
+        for leaf in own:
+            inputs.check_states(leaf._files, name)
+        yield
+        inputs.check_states(deferred, name)
+        for leaf, states in zip(own, before, strict=True):
+            inputs.check_states(leaf._files, name)
+            if mark_young(leaf._files, in_key=True) != states:
+                inputs.changed(leaf, name)
 
     def _keep(self, node: Node, call_key: Digest, outcome: Outcome, what: str) -> Record | None:
         """Store a result, and replace the value by what is loaded back."""
@@ -307,7 +316,11 @@ class CachedEvaluation(Evaluation):
             record = self._guard.put(
                 (node._key,) if call_key == node._key else (call_key, node._key),
                 value,
-                {**describe(node, what, outcome.seconds), "token": result_token(value), "call_key": bytes(call_key)},
+                {
+                    **describe(node, what, outcome.seconds),
+                    "token": result_token(value, files),
+                    "call_key": bytes(call_key),
+                },
                 {node._key: static} if call_key == node._key else {call_key: own, node._key: static},
                 cache._replaces(call_key),
                 what,
@@ -352,7 +365,8 @@ class CachedEvaluation(Evaluation):
         """Run a pure call that is not stored."""
         started = time.perf_counter()
         args = node._function.resolve_arguments(node._args, args).args
-        value, nested = call_pure(node, args, kwargs, self._cache, None)
+        with self._watching(node):
+            value, nested = call_pure(node, args, kwargs, self._cache, None)
         self._cache.counters.computed(time.perf_counter() - started)
         if nested:
             self._files.read_unstored(node, inputs.as_nested(nested))

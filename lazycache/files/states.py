@@ -12,7 +12,7 @@ import os
 import stat
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -205,6 +205,25 @@ def with_content(state: FileState) -> FileState:
     if state.content:
         return state
     return replace(state, content=_remembered_content(state))
+
+
+def mark_young(states: Iterable[FileState], in_key: bool) -> tuple[FileState, ...]:
+    """Return states as a record keeps them: young ones with their content digest.
+
+    Parameters
+    ----------
+    states : iterable of FileState
+    in_key : bool
+        Whether size and date are part of the key of the record.
+    """
+    now = time.time_ns()
+    marked = []
+    for state in states:
+        young = state.young or is_young(state, now)
+        if young:
+            state = with_content(state)
+        marked.append(replace(state, young=young, content=bytes(state.content), in_key=in_key))
+    return tuple(marked)
 
 
 def confirm(state: FileState, now_ns: int | None = None) -> FileState | None:

@@ -170,7 +170,7 @@ class PureFunction:
         try:
             return self._function(*args, **kwargs)
         finally:
-            current.leave(token)
+            current.leave(token, pass_on=True)
 
     def is_cached(self, /, *args: Any, **kwargs: Any) -> bool:
         """Say whether the result of a call is in the default cache; nothing is run."""

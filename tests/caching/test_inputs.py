@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from lazycache import Cache, InputChangedError, hash_by_file_content, hash_by_file_date, hash_by_file_stat, pure
+from lazycache import (
+    Cache,
+    InputChangedError,
+    compute,
+    computed,
+    hash_by_file_content,
+    hash_by_file_date,
+    hash_by_file_stat,
+    pure,
+)
 from tests.conftest import Witness
 
 OLD = 10**18
@@ -235,3 +244,105 @@ def test_a_movable_folder_keeps_its_hits(tmp_path: Path, cache: Cache, witness: 
     after = before.rename(tmp_path / "after")
     assert cache(reader(after)(str(after / "f"))) == "one"
     assert witness.ran == {"read": 1}
+
+
+def test_a_path_result_hits_while_the_file_stays(tmp_path: Path, cache: Cache, witness: Witness) -> None:
+    @pure(version=1)
+    def made(name: str) -> dict[str, Any]:
+        witness("made")
+        folder = tmp_path / "made"
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text("young")
+        return {"file": folder / name, "folder": [folder]}
+
+    for _ in range(3):
+        cache(made("f"))
+    assert witness.news() == {"made": 1}
+    (tmp_path / "made" / "other").touch()
+    cache(made("f"))
+    assert witness.news() == {"made": 1}
+
+
+def test_what_reads_the_file_of_a_path_result_follows_its_content(
+    tmp_path: Path, cache: Cache, witness: Witness
+) -> None:
+    content = ["one"]
+
+    @pure(version=1)
+    def download(name: str) -> Path:
+        return Path(write(tmp_path / name, content[0], OLD + len(content[0])))
+
+    @pure(version=1)
+    def text(path: Path) -> str:
+        witness("text")
+        return path.read_text()
+
+    assert cache(text(download("f"))) == cache(text(download("f"))) == "one"
+    assert witness.news() == {"text": 1}
+    content[0] = "three"
+    (tmp_path / "f").unlink()
+    assert cache(text(download("f"))) == "three"
+
+
+@pytest.mark.parametrize("kind", ["device", "missing", "itself"])
+def test_a_result_that_names_no_file_is_stored_like_any_other(tmp_path: Path, cache: Cache, kind: str) -> None:
+    @pure(version=1)
+    def result(kind: str) -> Any:
+        itself: list[Any] = []
+        itself.append(itself)
+        return {"device": Path(os.devnull), "missing": tmp_path / "none", "itself": itself}[kind]
+
+    cache(result(kind))
+    assert result(kind) in cache
+
+
+def test_a_young_file_of_an_evaluated_argument_is_compared_by_content(
+    tmp_path: Path, cache: Cache, read: Any, witness: Witness
+) -> None:
+    now = time.time_ns() // 10**9 * 10**9
+
+    @pure(version=1)
+    def download(name: str) -> str:
+        return write(tmp_path / name, "one", now)
+
+    for _ in range(3):
+        assert cache(read(download("f"))) == "one"
+    assert witness.news() == {"read": 1}
+    write(tmp_path / "f", "two", now)
+    assert cache(read(download("f"))) == "two"
+
+
+@pytest.mark.parametrize("way", ["compute", "raw", "off", "compute of a hasher's node"])
+def test_files_that_a_body_reads_without_the_cache_count(tmp_path: Path, cache: Cache, read: Any, way: str) -> None:
+    path = write(tmp_path / "f", "one")
+    off = Cache(tmp_path / "off", mode="off")
+
+    @pure(version=1, name="inner")
+    def inner() -> str:
+        return str(read(path))
+
+    ways = {
+        "compute": lambda: compute(read(computed(path)) + ""),
+        "raw": inner.raw,
+        "off": lambda: off(read(computed(path)) + ""),
+        "compute of a hasher's node": lambda: compute(read(computed("").join([path])) + ""),
+    }
+
+    @pure(version=1, ignore=["call"])
+    def outer(way: str, call: Any) -> str:
+        return str(call())
+
+    assert cache(outer(way, ways[way])) == "one"
+    write(tmp_path / "f", "two", OLD + 100)
+    assert cache(outer(way, ways[way])) == "two"
+
+
+def test_a_file_that_changes_while_an_unstored_call_reads_it_stores_nothing(tmp_path: Path, cache: Cache) -> None:
+    @pure(version=1, store=False, hashers={"filename": hash_by_file_date})
+    def read(filename: str) -> str:
+        text = Path(filename).read_text()
+        write(Path(filename), text, OLD + 7)
+        return text
+
+    with pytest.raises(InputChangedError):
+        cache(read(write(tmp_path / "f", "one")) + "!")
