@@ -170,10 +170,10 @@ class Cache:
         """Return the record under `key` if what it depends on is as it was."""
         if self.mode == "refresh" and key not in self._refreshed:
             return None
-        if node._function.is_pure and self._claims.contested(node._function):
-            return None
         record = self._guard.find(key)
-        if record is None or not record.files:
+        if record is None or self._claims.contested(node):
+            return None
+        if not record.files:
             return record
         valid, cleared = inputs.still_valid(record, node)
         if cleared is not None:
@@ -185,16 +185,11 @@ class Cache:
         if self.mode == "ro":
             return False
         function = node._function
-        if not function.is_pure:
-            return True
-        if self._claims.contested(function):
-            return False
-        reason = function.unstorable_reason()
+        reason = function.unstorable_reason() if function.is_pure else None
         if reason is not None:
             self._guard.not_stored(function.name, reason)
             return False
-        self._claims.take(function)
-        return True
+        return self._claims.take(node)
 
     def _replaces(self, key: Digest) -> bool:
         """Say whether a result that was just computed replaces what is stored."""

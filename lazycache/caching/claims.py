@@ -14,7 +14,11 @@ from lazycache_storage.digest import Digest
 
 if TYPE_CHECKING:
     from lazycache.caching.guard import GuardedStore
+    from lazycache.nodes import Node
     from lazycache.purity import PureFunction
+
+
+_MOST_CLEAR = 100_000
 
 
 class Claim(msgspec.Struct, frozen=True, array_like=True):
@@ -31,47 +35,96 @@ class Claims:
     keeps the file and the code of the function that first used them. The same
     file, or the same code, is the same function; another file with other code
     is another function, whose results must not be mixed up with the first's.
+    Neither may the results of expressions that it takes part in.
     """
 
     def __init__(self, guard: GuardedStore) -> None:
         self._guard = guard
         self._verdicts: WeakKeyDictionary[PureFunction, bool] = WeakKeyDictionary()
         self._taken: WeakSet[PureFunction] = WeakSet()
+        # Keys of calls with no contested function at or below them.
+        self._clear: set[bytes] = set()
 
-    def contested(self, function: PureFunction) -> bool:
-        """Say whether another function holds the name and version of this one."""
-        if not function.version:
-            return False
-        known = self._verdicts.get(function)
-        if known is None:
-            known = self._verdicts[function] = self._judge(function)
-        return known
+    def contested(self, node: Node) -> bool:
+        """Say whether another function holds the name and version of one that `node` is made with.
 
-    def _judge(self, function: PureFunction) -> bool:
-        claim = self._stored(function)
-        if claim is None or claim.file == function.source_file or claim.code == function.code_digest():
+        A claim is written before the first result, so whoever asks after it
+        found a result finds the claim too.
+        """
+        functions = self._functions(node)
+        if any(self._is_contested(function) for function in functions):
+            return True
+        if all(function in self._verdicts for function in functions):
+            self._note_clear(node)
+        return False
+
+    def take(self, node: Node) -> bool:
+        """Claim the functions that `node` is made with, before its result is stored; False if another has a name."""
+        if not all(self._take(function) for function in self._functions(node)):
             return False
-        warnings.warn(
-            f"{function.name} version {function.version} in {function.source_file} has the name and version of another "
-            f"function, in {claim.file}; its results are not stored: give it a name=, or another version",
-            IdentityWarning,
-            stacklevel=2,
-        )
+        self._note_clear(node)
         return True
 
-    def take(self, function: PureFunction) -> None:
-        """Write down the file and the code of a function that stores a result."""
-        if not function.version or function in self._taken:
-            return
-        self._taken.add(function)
-        claim = Claim(function.source_file, bytes(function.code_digest()))
-        if claim != self._stored(function):
-            data = msgspec.msgpack.encode(claim)
-            self._guard.write("claim a name", lambda store: store.claim_put(_row(function), data))
+    def _functions(self, node: Node) -> list[PureFunction]:
+        """Return the functions with a version at and below `node`."""
+        found: dict[int, PureFunction] = {}
+        stack, seen, clear = [node], set(), self._clear
+        while stack:
+            part = stack.pop()
+            function = part._function
+            if function is None or id(part) in seen or part._key in clear:
+                continue
+            seen.add(id(part))
+            if function.is_pure and function.version:
+                found[id(function)] = function
+            stack.extend(part._deps)
+        return list(found.values())
 
-    def _stored(self, function: PureFunction) -> Claim | None:
-        data = self._guard.ask("look up a name", lambda store: store.claim_get(_row(function)))
-        return None if not data else msgspec.msgpack.decode(data, type=Claim)
+    def _note_clear(self, node: Node) -> None:
+        if len(self._clear) >= _MOST_CLEAR:
+            self._clear.clear()
+        if node._key is not None:
+            self._clear.add(node._key)
+
+    def _is_contested(self, function: PureFunction) -> bool:
+        known = self._verdicts.get(function)
+        return self._judge(function, self._stored(function)) if known is None else known
+
+    def _judge(self, function: PureFunction, data: bytes | None) -> bool:
+        if not data:
+            # Another one may still come first.
+            return False
+        claim = msgspec.msgpack.decode(data, type=Claim)
+        contested = claim.file != function.source_file and claim.code != function.code_digest()
+        if contested and self._verdicts.get(function) is not True:
+            warnings.warn(
+                f"{function.name} version {function.version} in {function.source_file} has the name and version of "
+                f"another function, in {claim.file}; its results are not stored: give it a name=, or another version",
+                IdentityWarning,
+                stacklevel=2,
+            )
+        self._verdicts[function] = contested
+        return contested
+
+    def _take(self, function: PureFunction) -> bool:
+        if function in self._taken:
+            return True
+        data = msgspec.msgpack.encode(Claim(function.source_file, bytes(function.code_digest())))
+        while True:
+            present = self._stored(function)
+            if self._judge(function, present):
+                return False
+            if present == data or self._put(function, data, present) is not False:
+                self._taken.add(function)
+                self._verdicts[function] = False
+                return True
+
+    def _put(self, function: PureFunction, data: bytes, present: bytes | None) -> bool | None:
+        row = _row(function)
+        return self._guard.write("claim a name", lambda store: store.claim_put(row, data, expected=present))
+
+    def _stored(self, function: PureFunction) -> bytes | None:
+        return self._guard.ask("look up a name", lambda store: store.claim_get(_row(function)))
 
 
 def _row(function: PureFunction) -> Digest:

@@ -306,9 +306,13 @@ class Store:
         """Return what was claimed under a digest."""
         return self._rows.get(CLAIM_PREFIX + digest)
 
-    def claim_put(self, digest: Digest, data: bytes) -> None:
-        """Write a claim."""
-        self._put(CLAIM_PREFIX + digest, data)
+    def claim_put(self, digest: Digest, data: bytes, *, expected: bytes | None) -> bool:
+        """Write a claim if the present one is `expected`, None for none; return whether it was."""
+        with self._rows.transaction() as transaction:
+            if transaction.get(CLAIM_PREFIX + digest) != expected:
+                return False
+            transaction.put(CLAIM_PREFIX + digest, data)
+        return True
 
     def memo_get(self, digest: Digest) -> bytes | None:
         """Return the remembered content digest of a file."""
@@ -316,7 +320,8 @@ class Store:
 
     def memo_put(self, digest: Digest, data: bytes) -> None:
         """Remember the content digest of a file."""
-        self._put(FILE_PREFIX + digest, data)
+        with self._rows.transaction() as transaction:
+            transaction.put(FILE_PREFIX + digest, data)
 
     def flush(self) -> None:
         """Write the uses that were only counted so far."""
@@ -359,10 +364,6 @@ class Store:
         except CorruptEntryError:
             # As if it were not there: what is put next replaces it.
             return None
-
-    def _put(self, key: bytes, data: bytes) -> None:
-        with self._rows.transaction() as transaction:
-            transaction.put(key, data)
 
     def _encode(self, value: object, fields: Mapping[str, Any], sink: Sink, publisher: Publisher) -> Record:
         kind, payload, refs = codec.encode(value, sink)

@@ -241,6 +241,68 @@ def test_two_functions_that_claim_one_name_are_not_mixed_up(tmp_path: Path) -> N
     assert outputs == [("11", False, False), ("12", True, True), ("11", False, False)]
 
 
+LIBRARY = """
+from lazycache import pure
+
+@pure(version=1)
+def g(x):
+    return x {}
+"""
+CLIENT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from library_of_two import g
+from lazycache import Cache, pure
+
+@pure(version=1, name="times ten")
+def h(x):
+    return x * 10
+
+cache = Cache(sys.argv[2])
+calls = {"call": g, "operator": lambda n: g(n) + 0, "call of a call": lambda n: h(g(n)), "look": lambda n: g(n)}
+for line in sys.stdin:
+    what, n = line.rsplit(" ", 1)
+    e = calls[what](int(n))
+    print(int(e in cache) if what == "look" else cache(e), flush=True)
+"""
+
+
+class Client:
+    """A process that asks for calls of its own ``g``, which has the name and version of another."""
+
+    def __init__(self, folder: Path, name: str, body: str) -> None:
+        (folder / name).mkdir()
+        (folder / name / "library_of_two.py").write_text(LIBRARY.format(body))
+        arguments = [sys.executable, "-c", CLIENT, str(folder / name), str(folder / "store")]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(arguments, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+    def ask(self, what: str, n: int) -> int:
+        """Return what the process computes, or finds."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(f"{what} {n}\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+    def end(self) -> str:
+        """End the process; return what it warned of."""
+        return self.process.communicate()[1]
+
+
+def test_two_live_processes_do_not_take_each_others_results(tmp_path: Path) -> None:
+    one, two = Client(tmp_path, "one", "+ 1"), Client(tmp_path, "two", "+ 2")
+    # The second one has looked before anybody claimed the name.
+    assert two.ask("look", 5) == 0
+    for n, what in enumerate(["call", "operator", "call of a call"]):
+        factor = 10 if what == "call of a call" else 1
+        for _ in range(2):
+            assert one.ask(what, n) == (n + 1) * factor
+            assert two.ask(what, n) == (n + 2) * factor
+    assert one.end() == ""
+    warned = two.end()
+    assert warned.count("IdentityWarning") == 1 and "name=" in warned
+
+
 def test_a_bug_in_our_own_code_is_not_swallowed(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     import lazycache_storage.store
 

@@ -203,7 +203,7 @@ def test_records_tell_what_was_given_and_measured(store: Store) -> None:
 def test_every_listed_key_is_found_and_can_be_forgotten(store: Store) -> None:
     for number in range(50):
         put(store, number, np.full(5000, number))
-    store.claim_put(key(1), b"claim")
+    store.claim_put(key(1), b"claim", expected=None)
     assert len(store) == 50
     assert {entry.key for entry in store.records()} == set(store.keys()) == {key(number) for number in range(50)}
     for listed in list(store.keys()):
@@ -253,7 +253,7 @@ def test_an_update_is_seen_and_keeps_the_uses(store: Store) -> None:
 
 def test_claims_and_memos(store: Store) -> None:
     assert store.claim_get(key(1)) is None
-    store.claim_put(key(1), b"claim")
+    store.claim_put(key(1), b"claim", expected=None)
     store.memo_put(key(1), b"memo")
     assert again(store).claim_get(key(1)) == b"claim"
     assert store.memo_get(key(1)) == b"memo"
@@ -548,7 +548,7 @@ def test_read_only_reads_everything_and_writes_nothing(store: Store) -> None:
         lambda: put(reader, 2, 5),
         lambda: reader.forget(key(1)),
         lambda: reader.update(key(1), Record()),
-        lambda: reader.claim_put(key(1), b""),
+        lambda: reader.claim_put(key(1), b"", expected=None),
         lambda: reader.memo_put(key(1), b""),
     ):
         with pytest.raises(ReadOnlyStoreError):
@@ -681,3 +681,12 @@ def test_a_record_that_cannot_be_read_is_computed_under_the_lock(store: Store) -
         assert claim.holds
         put(store, 1, 5)
     assert get(again(store), 1) == 5
+
+
+def test_a_claim_is_replaced_only_where_it_is_what_was_expected(store: Store) -> None:
+    assert store.claim_put(key(1), b"first", expected=None)
+    assert not store.claim_put(key(1), b"second", expected=None)
+    assert not store.claim_put(key(1), b"second", expected=b"other")
+    assert store.claim_get(key(1)) == b"first"
+    assert store.claim_put(key(1), b"second", expected=b"first")
+    assert again(store).claim_get(key(1)) == b"second"
