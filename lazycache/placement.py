@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from lazycache.errors import MisplacedNodeError, UnhashableError
+from lazycache.digests import token
+from lazycache.errors import MisplacedNodeError
 from lazycache.nests import is_nest, members, only_natives
 from lazycache.nodes import Node
 
@@ -61,8 +62,8 @@ def check_placement(value: Any, path: str) -> None:
         seen[id(part)] = part
         name = type(part).__name__
         if hasattr(type(part), "__next__"):
-            advice = "it can be read only once; pass a list or a tuple of what it gives"
-            raise UnhashableError(path=path, type_name=name, advice=advice)
+            # Raises the error with the path to the iterator, if the value counts by what it gives.
+            token(value, path=path)
         inside = _inside(part)
         if inside and not only_natives(inside):
             stack.extend((member, name) for member in inside)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
 import pytest
 
-from lazycache import UnhashableError, compute, computed
+from lazycache import UnhashableError, compute, computed, key
 from lazycache.errors import MisplacedNodeError
 
 
@@ -100,8 +100,23 @@ def test_what_can_be_read_only_once_is_refused(make: Callable[[], Any]) -> None:
         computed(sum)(make())
     with pytest.raises(UnhashableError, match="list or a tuple"):
         computed([1]) + make()
-    with pytest.raises(UnhashableError, match="list or a tuple"):
+    with pytest.raises(UnhashableError, match=r"args\[0\]\[1\]\['a'\] is a .* list or a tuple"):
         computed(list)([1, {"a": make()}])
+
+
+class Reader:
+    """An open source that counts by its name alone."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.lines = iter([name])
+
+    def __lazycache_digest__(self) -> str:
+        return self.name
+
+
+def test_an_iterator_inside_a_value_with_a_digest_of_its_own_is_its_own_affair() -> None:
+    assert key(computed(str)(Reader("a"))) == key(computed(str)(Reader("a"))) != key(computed(str)(Reader("b")))
 
 
 def test_a_nest_that_holds_itself_is_refused() -> None:
