@@ -196,7 +196,7 @@ def linspace(
     inside = broadcast(first.shape, last.shape)
     position = normalize_axis(axis, len(inside) + 1)
     shape = (*inside[:position], count, *inside[position:])
-    default = result_type((first.kind, last.kind, FLOAT64)) if chosen in backends.NUMPY_RULES else None
+    default = result_type((first.kind, last.kind, float)) if chosen in backends.NUMPY_RULES else None
     known, options = _given(dtype, default)
     options.update(
         {name: value for name, value, plain in (("endpoint", endpoint, True), ("axis", axis, 0)) if value != plain}

@@ -12,7 +12,6 @@ from lazycache.array.functions import array_function
 from lazycache.array.infer.broadcasting import broadcast
 from lazycache.array.infer.dtypes import (
     BOOL,
-    FLOAT64,
     DType,
     Operand,
     check_scalar,
@@ -131,9 +130,11 @@ def imag(x: Any, /) -> LazyArray:
 
 def angle(x: Any, /, deg: bool = False) -> LazyArray:
     """Return the argument of complex numbers."""
-    dtype = real_dtype(operand(x).dtype)
-    if dtype is not None:
-        dtype = ufunc_dtype(np.arctan2, (dtype, dtype))
+    whole = operand(x).dtype
+    dtype = real_dtype(whole)
+    if whole is not None:
+        # The imaginary part of a real number is Python's 0.
+        dtype = ufunc_dtype(np.arctan2, (dtype if whole.kind == "c" else int, dtype))
     return _same("angle", x, dtype, **({"deg": True} if deg else {}))
 
 
@@ -141,8 +142,8 @@ def round(x: Any, /, decimals: int = 0, out: Any = None) -> LazyArray:  # noqa: 
     """Return the nearest numbers with `decimals` places; halves go to the even one."""
     refuse_out(out)
     dtype = operand(x).dtype
-    if dtype is not None and dtype.kind == "b":
-        dtype = np.dtype(np.float16)
+    if dtype is not None and dtype.kind not in "iuO":
+        dtype = ufunc_dtype(np.rint, (dtype,))
     return _same("round", x, dtype, **({"decimals": decimals} if decimals else {}))
 
 
@@ -221,7 +222,7 @@ def nan_to_num(x: Any, /, nan: float = 0.0, posinf: Any = None, neginf: Any = No
 def sinc(x: Any, /) -> LazyArray:
     """Return sin(pi x) / (pi x)."""
     dtype = operand(x).dtype
-    return _same("sinc", x, dtype if dtype is None or dtype.kind in "fc" else FLOAT64)
+    return _same("sinc", x, None if dtype is None else ufunc_dtype(np.multiply, (dtype, float)))
 
 
 def iscomplex(x: Any, /) -> LazyArray:

@@ -90,13 +90,19 @@ def settle_one(node: ArrayNode, values: dict[int, Any]) -> None:
             value = function.operator(*given)
         else:
             named = {name: _value(arg, values) for name, arg in kwargs.items()}
-            value = function.call(tuple(given), named)
+            value = function.call(tuple(given), named) if function.trusted else _guarded(function, given, named)
     except Exception as error:
         from lazycache.evaluation import annotate
 
         annotate(error, node)
         raise
     node._settle(value)
+
+
+def _guarded(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    from lazycache.evaluation import call_operation
+
+    return call_operation(function, tuple(args), kwargs)
 
 
 def _value(arg: Any, values: dict[int, Any]) -> Any:

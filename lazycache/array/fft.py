@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 
 from lazycache.array.creation import arange
 from lazycache.array.functions import array_function
 from lazycache.array.infer import Size
-from lazycache.array.infer.dtypes import FLOAT64, DType, complex_dtype, real_dtype
+from lazycache.array.infer.dtypes import FLOAT64, DType, complex_dtype, real_dtype, result_type
 from lazycache.array.infer.reductions import normalize_axes, normalize_axis
 from lazycache.array.node import make
 from lazycache.array.operands import operand
@@ -27,15 +26,18 @@ __all__ = [
 _NORMS = (None, "backward", "ortho", "forward")
 
 
-def _float_dtype(dtype: DType) -> DType:
-    if dtype is None or dtype.kind in "fc":
-        return None if dtype is None else np.dtype(np.float32) if dtype == np.float16 else dtype
-    return FLOAT64
-
-
 def _complex(dtype: DType) -> DType:
-    found = _float_dtype(dtype)
-    return None if found is None else complex_dtype(found)
+    """Return the dtype of a transform; a TypeError for what is no number."""
+    if dtype is None:
+        return None
+    if dtype.kind not in "biufc":
+        raise TypeError(f"a Fourier transform needs numbers, and this is an array of {dtype.name}")
+    return complex_dtype(dtype.newbyteorder("=") if dtype.kind in "fc" else FLOAT64)
+
+
+def _real(dtype: DType) -> DType:
+    """Return the dtype of a transform to real numbers, which keeps the precision that is given."""
+    return None if _complex(dtype) is None else result_type((real_dtype(dtype), float))
 
 
 def _check_norm(norm: Any) -> None:
@@ -67,10 +69,8 @@ def _one(name: str) -> Callable[..., LazyArray]:
         length = _size(name, size, n)
         _check_points(n if n is not None else length if name in ("irfft", "hfft") else size)
         shape = (*found.shape[:position], length, *found.shape[position + 1 :])
-        dtype = _complex(found.dtype)
-        if name in ("irfft", "hfft"):
-            dtype = real_dtype(dtype)
-        elif name in ("rfft", "ihfft") and found.dtype is not None and found.dtype.kind == "c":
+        dtype = _real(found.dtype) if name in ("irfft", "hfft") else _complex(found.dtype)
+        if name in ("rfft", "ihfft") and found.dtype is not None and found.dtype.kind == "c":
             raise TypeError(f"ufunc '{name}' did not contain a loop with signature matching types {found.dtype!r}")
         options = {**({} if n is None else {"n": n}), **({} if axis == -1 else {"axis": axis})}
         if norm is not None:
@@ -104,7 +104,8 @@ def _many(name: str, default_axes: tuple[int, ...] | None) -> Callable[..., Lazy
             sizes[axis] = length
         dtype = _complex(found.dtype)
         if inner == "irfft":
-            dtype = real_dtype(dtype)
+            # Over several axes the last transform is of complex numbers.
+            dtype = real_dtype(dtype) if len(chosen) > 1 else _real(found.dtype)
         options: dict[str, Any] = {} if axes == default_axes and s is None else {"axes": chosen}
         if s is not None:
             options["s"] = lengths

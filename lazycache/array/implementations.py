@@ -56,6 +56,26 @@ def _take_axis(x: Any, indices: Any, axis: int | None = None, mode: str = "raise
     return np.take(x, indices, axis=axis, mode=mode)  # type: ignore[call-overload]
 
 
+def _astype(x: Any, dtype: Any) -> Any:
+    # np.astype refuses the scalars that numpy's reductions give.
+    return x.astype(dtype) if hasattr(x, "astype") else np.asarray(x).astype(dtype)[()]
+
+
+def _sort(x: Any, axis: int | None = -1, descending: bool = False, **kwargs: Any) -> Any:
+    ordered = np.sort(x, axis=axis, **kwargs)
+    return np.flip(ordered, axis=-1 if axis is None else axis) if descending else ordered
+
+
+def _argsort(x: Any, axis: int | None = -1, descending: bool = False, **kwargs: Any) -> Any:
+    if not descending:
+        return np.argsort(x, axis=axis, **kwargs)
+    array = np.ravel(x) if axis is None else np.asarray(x)
+    along = -1 if axis is None else axis
+    # Turned round before and after, so that equal elements stay in their order.
+    order = np.flip(np.argsort(np.flip(array, axis=along), axis=along, stable=True), axis=along)
+    return array.shape[along] - 1 - order
+
+
 def _fields(x: Any, names: tuple[str, ...]) -> Any:
     return x[list(names)]
 
@@ -68,8 +88,11 @@ OWN: dict[str, Callable[..., Any]] = {
     "cumulative_sum": _cumulative("cumulative_sum", np.add),
     "cumulative_prod": _cumulative("cumulative_prod", np.multiply),
     "linalg.expm": _expm,
+    "argsort": _argsort,
+    "astype": _astype,
     "fields": _fields,
     "full": _full,
+    "sort": _sort,
     "take": _take_axis,
     "count_nonzero": _count_nonzero,
     "random.random": _seeded("random"),

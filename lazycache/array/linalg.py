@@ -244,7 +244,7 @@ def norm(x: Any, /, ord: Any = None, axis: Any = None, keepdims: bool = False) -
     options = {**({} if ord is None else {"ord": ord}), **({} if axis is None else {"axis": axis})}
     if keepdims:
         options["keepdims"] = True
-    return _node("norm", found, shape, _norm_dtype(found.dtype, ord), **options)
+    return _node("norm", found, shape, _norm_dtype(found.dtype), **options)
 
 
 def _check_order(order: Any, axes: Any, ndim: int) -> None:
@@ -258,12 +258,10 @@ def _check_order(order: Any, axes: Any, ndim: int) -> None:
             raise ValueError("Invalid norm order for matrices.")
 
 
-def _norm_dtype(dtype: DType, order: Any) -> DType:
+def _norm_dtype(dtype: DType) -> DType:
     if dtype is None:
         return None
-    if order == 0 and dtype.kind in "fc":
-        return real_dtype(dtype)
-    return np.dtype(float) if dtype.kind not in "fc" else real_dtype(dtype)
+    return np.dtype(float) if dtype.kind not in "fc" else real_dtype(dtype.newbyteorder("="))
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> LazyArray:  # noqa: A002
@@ -273,7 +271,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     options = {**({} if axis is None else {"axis": axis}), **({"keepdims": True} if keepdims else {})}
     if ord != 2:
         options["ord"] = ord
-    return _node("vector_norm", found, shape, _norm_dtype(found.dtype, ord), **options)
+    return _node("vector_norm", found, shape, _norm_dtype(found.dtype), **options)
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> LazyArray:  # noqa: A002
@@ -282,7 +280,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> LazyA
     rules.check_matrix(found.shape)
     shape = (*found.shape[:-2], *((1, 1) if keepdims else ()))
     options = {**({"keepdims": True} if keepdims else {}), **({} if ord == "fro" else {"ord": ord})}
-    return _node("matrix_norm", found, shape, _norm_dtype(found.dtype, ord), **options)
+    return _node("matrix_norm", found, shape, _norm_dtype(found.dtype), **options)
 
 
 def cond(x: Any, /, p: Any = None) -> LazyArray:

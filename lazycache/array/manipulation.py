@@ -307,7 +307,8 @@ def diag(x: Any, /, k: int = 0) -> LazyArray:
 def _triangle(name: str, x: Any, k: int) -> LazyArray:
     found = operand(x)
     shape = found.shape if len(found.shape) > 1 else (*found.shape, *found.shape)
-    return _moved(name, found, shape, k=k)
+    dtype = None if found.dtype is None else result_type((found.dtype, found.dtype))
+    return make(array_function(name), (found.arg,), {"k": k}, shape, dtype, found.backend)
 
 
 def tril(x: Any, /, k: int = 0) -> LazyArray:

@@ -24,7 +24,7 @@ from lazycache.array.sharing import active, call_key
 from lazycache.array.stored import Stored, is_stored
 from lazycache.expressions import coerce
 from lazycache.freezing import freeze, refreeze
-from lazycache.nests import NATIVES, find_nodes
+from lazycache.nests import NATIVES, find_nodes, is_nest, members, postorder, rebuild
 from lazycache.nodes import NO_FILES, NO_KWARGS, Node, join_ropes
 from lazycache_storage.digest import Digest
 
@@ -255,15 +255,14 @@ def make(
 
 def own_argument(value: Any) -> Any:
     """Return an argument that nobody can change: containers are copied, data become leaves."""
-    kind = type(value)
-    if kind in NATIVES or isinstance(value, (Node, np.generic, np.dtype, type)):
+    if type(value) in NATIVES or isinstance(value, (Node, np.generic, np.dtype, type)):
         return value
-    if kind is list or kind is tuple:
-        return kind([own_argument(member) for member in value])
-    if kind is dict:
-        return {name: own_argument(member) for name, member in value.items()}
-    if kind is slice:
-        return slice(own_argument(value.start), own_argument(value.stop), own_argument(value.step))
+    if is_nest(value):
+        done: dict[int, Any] = {}
+        for inner in postorder(value):
+            new = [done[id(member)] if is_nest(member) else own_argument(member) for member in members(inner)]
+            done[id(inner)] = rebuild(inner, new)
+        return done[id(value)]
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         return from_data(value)
     return coerce(value)

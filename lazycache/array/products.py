@@ -111,6 +111,9 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> LazyArray:
     """Return the cross products of vectors of three."""
     left, right = operand(x1), operand(x2)
     shape = rules.cross(left.shape, right.shape, axis)
+    product = product_dtype(left, right)
+    if product is not None:
+        ufunc_dtype(np.subtract, (product, product))
     return _product("linalg.cross", left, right, shape, **({} if axis == -1 else {"axis": axis}))
 
 
@@ -154,6 +157,8 @@ def einsum(*operands: Any, optimize: Any = None, out: Any = None, dtype: Any = N
     found = [operand(x) for x in arrays]
     shape = einsum_shape(subscripts, [one.shape for one in found])
     backend = common_backend(found)
+    if any(one.dtype is not None and one.dtype.kind not in "biufcO" for one in found):
+        raise TypeError("invalid data type for einsum")
     known = result_type([one.dtype for one in found]) if dtype is None else numpy_dtype(dtype)
     if backend not in NUMPY_RULES and len({one.dtype for one in found}) > 1:
         known = None

@@ -98,7 +98,7 @@ def _totals(name: str, ufunc: np.ufunc) -> Callable[..., LazyArray]:
     return _documented(total, name, "Over all axes, or those of `axis`")
 
 
-def _extremes(name: str, word: str) -> Callable[..., LazyArray]:
+def _extremes(name: str, ufunc: np.ufunc) -> Callable[..., LazyArray]:
     def extreme(
         x: Any,
         /,
@@ -110,6 +110,7 @@ def _extremes(name: str, word: str) -> Callable[..., LazyArray]:
     ) -> LazyArray:
         refuse_out(out)
         found = operand(x)
+        word = ufunc.__name__
         if initial is NO_VALUE:
             if where is not NO_VALUE:
                 raise ValueError(
@@ -117,7 +118,7 @@ def _extremes(name: str, word: str) -> Callable[..., LazyArray]:
                     "specify 'initial'"
                 )
             check_identity(found.shape, plain_axis(axis), word)
-        return _reduce(name, x, axis, found.dtype, keepdims, None, initial, where)
+        return _reduce(name, x, axis, accumulated_dtype(ufunc, found.dtype), keepdims, None, initial, where)
 
     return _documented(extreme, name, "Over all axes, or those of `axis`")
 
@@ -139,8 +140,8 @@ def _documented(function: Callable[..., LazyArray], name: str, text: str) -> Cal
 
 sum = _totals("sum", np.add)  # noqa: A001
 prod = _totals("prod", np.multiply)
-max = _extremes("max", "maximum")  # noqa: A001
-min = _extremes("min", "minimum")  # noqa: A001
+max = _extremes("max", np.maximum)  # noqa: A001
+min = _extremes("min", np.minimum)  # noqa: A001
 all = _truths("all")  # noqa: A001
 any = _truths("any")  # noqa: A001
 
@@ -148,6 +149,18 @@ any = _truths("any")  # noqa: A001
 def _check_axes(x: Any, axis: Any) -> None:
     """Refuse axis 0 of a 0-d array, which numpy takes in sums and not in means."""
     normalize_axes(plain_axis(axis), len(operand(x).shape))
+
+
+def _averaged(dtype: DType) -> DType:
+    """Return the dtype of a mean; a TypeError for what cannot be added up."""
+    if dtype is not None and dtype.kind in "SUM":
+        ufunc_dtype(np.true_divide, (accumulated_dtype(np.add, dtype), int))
+    return mean_dtype(dtype)
+
+
+def _spread_dtype(dtype: DType) -> DType:
+    found = _averaged(dtype)
+    return None if found is None else real_dtype(ufunc_dtype(np.square, (found,)))
 
 
 def mean(
@@ -162,7 +175,7 @@ def mean(
     """Return the arithmetic mean; of integers as float64."""
     refuse_out(out)
     _check_axes(x, axis)
-    known = mean_dtype(operand(x).dtype) if dtype is None else numpy_dtype(dtype)
+    known = _averaged(operand(x).dtype) if dtype is None else numpy_dtype(dtype)
     return _reduce("mean", x, axis, known, keepdims, dtype, NO_VALUE, where)
 
 
@@ -185,7 +198,7 @@ def _spreads(name: str) -> Callable[..., LazyArray]:
                 raise ValueError("ddof and correction can't be provided simultaneously.")
             ddof = correction
         _check_axes(x, axis)
-        known = real_dtype(mean_dtype(found.dtype)) if dtype is None else real_dtype(numpy_dtype(dtype))
+        known = _spread_dtype(found.dtype) if dtype is None else real_dtype(numpy_dtype(dtype))
         along = plain_axis(axis)
         shape = reduced(found.shape, along, keepdims)
         if where is not NO_VALUE:
@@ -287,7 +300,7 @@ def median(x: Any, /, axis: Any = None, out: Any = None, *, keepdims: bool = Fal
     """Return the median."""
     refuse_out(out)
     _check_axes(x, axis)
-    return _reduce("median", x, axis, mean_dtype(operand(x).dtype), keepdims, None, NO_VALUE, NO_VALUE)
+    return _reduce("median", x, axis, _averaged(operand(x).dtype), keepdims, None, NO_VALUE, NO_VALUE)
 
 
 def _quantiles(name: str, limit: float) -> Callable[..., LazyArray]:
@@ -309,8 +322,13 @@ def _quantiles(name: str, limit: float) -> Callable[..., LazyArray]:
 def _quantile_dtype(x: Operand, q: Operand) -> DType:
     if x.dtype is None or q.dtype is None:
         return None
-    weak = q.kind if isinstance(q.kind, type) else q.dtype
-    return result_type((mean_dtype(x.dtype), float if weak in (int, float) else weak))
+    if x.dtype.kind == "c":
+        raise TypeError("a must be an array of real numbers")
+    if x.dtype.kind in "mM":
+        return x.dtype
+    if x.dtype.kind == "b":
+        ufunc_dtype(np.subtract, (x.dtype, x.dtype))
+    return result_type((mean_dtype(x.dtype), float if isinstance(q.kind, type) else mean_dtype(q.dtype)))
 
 
 quantile = _quantiles("quantile", 1)

@@ -75,7 +75,7 @@ def _ordered(name: str, default: DType) -> Callable[..., LazyArray]:
             options["stable"] = True
         dtype = default or found.dtype
         if descending:
-            return _descending(name, found, axis, dtype)
+            return _descending(name, found, axis, shape, dtype)
         return make(array_function(name), (found.arg,), options or NO_KWARGS, shape, dtype, found.backend)
 
     ordered.__name__ = ordered.__qualname__ = name
@@ -83,10 +83,9 @@ def _ordered(name: str, default: DType) -> Callable[..., LazyArray]:
     return ordered
 
 
-def _descending(name: str, x: Operand, axis: int | None, dtype: DType) -> LazyArray:
-    along = -1 if axis is None else axis
-    options: dict[str, Any] = {"axis": along, "descending": True}
-    return make(array_function(name), (x.arg,), options, x.shape, dtype, x.backend)
+def _descending(name: str, x: Operand, axis: int | None, shape: Shape, dtype: DType) -> LazyArray:
+    options: dict[str, Any] = {"axis": axis, "descending": True}
+    return make(array_function(name), (x.arg,), options, shape, dtype, x.backend)
 
 
 sort = _ordered("sort", None)

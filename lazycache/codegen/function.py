@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any
 
-from lazycache.codegen.program import Program, callable_of, needed
+from lazycache.codegen.program import Program, needed
+from lazycache.codegen.texts import Slot
 from lazycache.digests import Memo, digest, snapshot
 from lazycache.nests import find_nodes, is_nest, members, substitute
 from lazycache.nodes import Node
@@ -63,8 +64,8 @@ class Function:
         self._source = "\n ".join(lines) + "\n"
         self._calls = program.calls
         self._constants = program.constants
-        self._in_tree = substitute(inputs, {id(node): _Slot(number) for number, node in enumerate(given)})
-        self._out_tree = substitute(outputs, {id(node): _Slot(number) for number, node in enumerate(wanted)})
+        self._in_tree = substitute(inputs, {id(node): Slot(number) for number, node in enumerate(given)})
+        self._out_tree = substitute(outputs, {id(node): Slot(number) for number, node in enumerate(wanted)})
         self._token: bytes | None = None
         self._name()
         self._compile()
@@ -75,7 +76,7 @@ class Function:
 
     def _compile(self) -> None:
         scope: dict[str, Any] = dict(self._constants)
-        scope.update({name: callable_of(*call) for name, call in self._calls.items()})
+        scope.update({name: call.resolve() for name, call in self._calls.items()})
         exec(compile(self._source, "<lazycache function>", "exec"), scope)
         self._compiled: Callable[..., list[Any]] = scope["compiled"]
 
@@ -84,7 +85,7 @@ class Function:
         flat: list[Any] = []
         _match(self._in_tree, _given(self._in_tree, arrays), flat)
         results = self._compiled(*flat)
-        if type(self._out_tree) is _Slot:
+        if type(self._out_tree) is Slot:
             return results[0]
         return _fill(self._out_tree, results)
 
@@ -104,8 +105,8 @@ class Function:
         memo = Memo()
         parts = [b"function 1", self._source.encode(), bytes(digest(_shape_of(self._out_tree)))]
         parts.append(bytes(digest(_shape_of(self._in_tree))))
-        for name, (function, backend) in sorted(self._calls.items()):
-            parts += [name.encode(), function.token, (backend or "").encode()]
+        for name, call in sorted(self._calls.items()):
+            parts += [name.encode(), call.function.token, (call.backend or "").encode()]
         for name in sorted(self._constants):
             # From now on the function keeps a copy of what could change.
             frozen, token = snapshot(self._constants[name], path=name, memo=memo)
@@ -138,18 +139,9 @@ def _restore(source: str, calls: Any, constants: Any, in_tree: Any, out_tree: An
     return function
 
 
-class _Slot(int):
-    """Where in a nest an input or an output belongs."""
-
-    __slots__ = ()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _Slot, (int(self),)
-
-
 def _given(tree: Any, arrays: tuple[Any, ...]) -> Any:
-    if type(tree) is _Slot or len(arrays) != 1:
-        return arrays[0] if type(tree) is _Slot and len(arrays) == 1 else arrays
+    if type(tree) is Slot or len(arrays) != 1:
+        return arrays[0] if type(tree) is Slot and len(arrays) == 1 else arrays
     one = arrays[0]
     single = not isinstance(tree, Mapping) and len(tree) == 1 and not isinstance(one, (tuple, list))
     return (one,) if single else one
@@ -157,7 +149,7 @@ def _given(tree: Any, arrays: tuple[Any, ...]) -> Any:
 
 def _match(tree: Any, value: Any, flat: list[Any]) -> None:
     """Append to `flat` what stands in `value` where `tree` has slots."""
-    if type(tree) is _Slot:
+    if type(tree) is Slot:
         if tree == len(flat):
             flat.append(value)
         return
@@ -176,7 +168,7 @@ def _match(tree: Any, value: Any, flat: list[Any]) -> None:
 
 
 def _fill(tree: Any, results: list[Any]) -> Any:
-    if type(tree) is _Slot:
+    if type(tree) is Slot:
         return results[tree]
     if type(tree) is dict:
         return {name: _fill(member, results) for name, member in tree.items()}
@@ -188,14 +180,14 @@ def _fill(tree: Any, results: list[Any]) -> Any:
     return tree
 
 
-def _slots(tree: Any) -> list[_Slot]:
-    if type(tree) is _Slot:
+def _slots(tree: Any) -> list[Slot]:
+    if type(tree) is Slot:
         return [tree]
     return [slot for member in members(tree) for slot in _slots(member)] if is_nest(tree) else []
 
 
 def _shape_of(tree: Any) -> Any:
-    if type(tree) is _Slot:
+    if type(tree) is Slot:
         return "slot", int(tree)
     if type(tree) is dict:
         return {name: _shape_of(member) for name, member in tree.items()}

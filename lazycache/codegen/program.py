@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from keyword import iskeyword
 from typing import Any
 
+from lazycache.codegen.calls import Call
 from lazycache.codegen.texts import naming, text_of
 from lazycache.nests import find_nodes
 from lazycache.nodes import Node
@@ -40,7 +41,7 @@ def get_source(lz: Any, params: dict[str, Any] | None = None) -> str:
     wanted = find_nodes(lz)
     program = Program(needed(wanted, {}), wanted, {}, reuse=False)
     objects.update(program.constants)
-    objects.update({name: callable_of(*call) for name, call in program.calls.items()})
+    objects.update({name: call.resolve() for name, call in program.calls.items()})
     return "\n".join(program.lines)
 
 
@@ -70,9 +71,9 @@ class Program:
     ) -> None:
         self.lines: list[str] = []
         self.constants: dict[str, Any] = {}
-        self.calls: dict[str, tuple[Any, str | None]] = {}
+        self.calls: dict[str, Call] = {}
         self._names: dict[int, str] = dict(inputs)
-        self._functions: dict[tuple[int, str | None], str] = {}
+        self._functions: dict[tuple[int, int | str | None], str] = {}
         self._keep = naming(self.constants)
         self._free: list[str] = []
         self._variables = 0
@@ -152,11 +153,12 @@ class Program:
 
     def _function(self, node: Node) -> str:
         backend = getattr(node, "_backend", None)
-        key = (id(node._function), backend)
+        # The hashers of a pure function depend on which arguments were nodes.
+        key = (id(node._function), id(node) if node._function.is_pure else backend)
         name = self._functions.get(key)
         if name is None:
             name = self._functions[key] = f"f{len(self._functions)}"
-            self.calls[name] = (node._function, backend)
+            self.calls[name] = Call(node._function, backend, node._args)
         return name
 
 
@@ -179,15 +181,3 @@ def needed(wanted: list[Node], known: Mapping[int, Any]) -> list[Node]:
         order.append(node)
         stack.pop()
     return order
-
-
-def callable_of(function: Any, backend: str | None) -> Callable[..., Any]:
-    """Return what a line of a program calls."""
-    if backend is not None and hasattr(function, "resolve"):
-        return function.resolve(backend)  # type: ignore[no-any-return]
-    if function.is_pure:
-        return lambda *args: function.call(args, {})
-    plain = getattr(function, "function", None)
-    if plain is not None and getattr(function, "trusted", False):
-        return plain  # type: ignore[no-any-return]
-    return lambda *args, **kwargs: function.call(args, kwargs)

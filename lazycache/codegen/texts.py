@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lazycache.nests import is_nest, members
+from lazycache.nests import find_nodes, is_nest, members, postorder, rebuild, substitute
 from lazycache.nodes import Node
 
 _LONGEST_INT = 2**63
 _LONGEST_TEXT = 200
+
+
+class Slot(int):
+    """Where in a nest a value belongs."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Slot, (int(self),)
+
+    def __lazycache_digest__(self) -> Any:
+        return int(self)
 
 
 def stringify(x: Any, params: dict[str, Any]) -> str:
@@ -29,6 +41,51 @@ def stringify(x: Any, params: dict[str, Any]) -> str:
     ('(1, "it\\'s", None, c0)', {'c0': nan})
     """
     return text_of(x, lambda node: f"x{id(node)}", naming(params))
+
+
+_MOST_CONTAINERS = 30
+
+
+def is_shallow(nest: Any) -> bool:
+    """Say whether a nest has few containers in it: the compiler recurses, and what is shared would be written twice."""
+    if not any(map(is_nest, members(nest))):
+        return True
+    seen = 0
+    stack = [nest]
+    while stack:
+        seen += 1
+        if seen > _MOST_CONTAINERS:
+            return False
+        stack.extend(member for member in members(stack.pop()) if is_nest(member))
+    return True
+
+
+class Filler:
+    """A nest whose nodes are replaced by values when it is called.
+
+    Parameters
+    ----------
+    nest : nest
+    nodes : list of Node
+        The nodes in it, in the order of the values.
+    """
+
+    def __init__(self, nest: Any, nodes: list[Node]) -> None:
+        self._nest = substitute(nest, {id(node): Slot(number) for number, node in enumerate(nodes)})
+
+    def __call__(self, *values: Any) -> Any:
+        """Return the nest with values in it; a fresh one each time."""
+        done: dict[int, Any] = {}
+        for inner in postorder(self._nest):
+            filled = [
+                done[id(member)] if is_nest(member) else values[member] if type(member) is Slot else member
+                for member in members(inner)
+            ]
+            done[id(inner)] = rebuild(inner, filled)
+        return done[id(self._nest)]
+
+    def __lazycache_digest__(self) -> Any:
+        return self._nest
 
 
 def naming(params: dict[str, Any]) -> Callable[[Any], str]:
@@ -63,6 +120,9 @@ def text_of(value: Any, name_of: Callable[[Node], str], keep: Callable[[Any], st
         return name_of(value)
     if not is_nest(value):
         return keep(value)
+    if not is_shallow(value):
+        nodes = find_nodes(value)
+        return f"{keep(Filler(value, nodes))}({', '.join(map(name_of, nodes))})"
     inside = [text_of(member, name_of, keep) for member in members(value)]
     if kind is tuple:
         return f"({inside[0]},)" if len(inside) == 1 else f"({', '.join(inside)})"

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import lazycache.array as lz
-from lazycache import Cache, cache, computed, digest, lazy, pure
+from lazycache import Cache, cache, computed, digest, hash_by_file_date, lazy, pure
 from lazycache.errors import UnboundVariableError
 
 
@@ -74,6 +74,69 @@ def test_constants_survive(name: str) -> None:
     assert value == 1
     assert same(args, (constant, [constant]))
     assert same(kwargs, {"option": constant, "with": (1, constant)})
+
+
+def test_deep_and_shared_nests() -> None:
+    x = lz.Variable(())
+    deep: Any = (x, 1)
+    ladder: Any = [x]
+    for _ in range(500):
+        deep = [deep]
+    for _ in range(40):
+        ladder = [ladder, ladder]
+    node = lz.LazyArray(None, lambda a, b: (a, b), (deep, ladder), {}, ())
+    deep, ladder = node.get_function([x])([7])
+    for _ in range(500):
+        (deep,) = deep
+    for _ in range(40):
+        assert ladder[0] is ladder[1]
+        ladder = ladder[0]
+    assert (deep, ladder) == ((7, 1), [7])
+
+
+def test_pure_functions_in_a_program() -> None:
+    @pure(version=1)
+    def inner(x: Any) -> Any:
+        return x + 1
+
+    @pure(version=1)
+    def outer(x: Any) -> Any:
+        return inner(x) * 2
+
+    @pure(version=1)
+    def lazily(x: Any) -> Any:
+        return computed(x) * 3
+
+    x = computed(1)
+    assert lz.Function([x], [outer(x + 1), lazily(x), inner(5)])([10]) == [24, 30, 6]
+
+
+def test_a_hasher_sees_what_an_argument_evaluates_to(tmp_path: Path) -> None:
+    path = tmp_path / "data.txt"
+    path.write_text("text")
+
+    @pure(version=1, hashers={"name": hash_by_file_date})
+    def read(name: Any) -> Any:
+        return Path(name).read_text()
+
+    x = computed(str(tmp_path))
+    assert lz.Function([x], read(x + "/data.txt"))([str(tmp_path)]) == "text"
+    with pytest.raises(FileNotFoundError):
+        lz.Function([x], read(x + "/none.txt"))([str(tmp_path)])
+
+
+def test_a_users_function_cannot_spoil_what_it_is_given() -> None:
+    def spoil(x: Any) -> Any:
+        x[0] = 100
+        return x
+
+    data = np.ones(3)
+    x = lz.array(data)
+    with pytest.raises(ValueError, match="read-only"):
+        x.to(spoil).compute()
+    with pytest.raises(ValueError, match="read-only"):
+        x.to(spoil).get_function([x])([data])
+    assert data[0] == 1
 
 
 def test_keyword_that_is_no_name() -> None:

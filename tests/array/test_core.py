@@ -260,15 +260,15 @@ def test_pickled_graphs_keep_what_is_shared() -> None:
     np.testing.assert_array_equal(back.compute(), z.compute())
 
 
-def test_a_chain_of_a_million_nodes() -> None:
+def test_a_long_chain() -> None:
     x = lz.array(np.zeros(1))
     node = x
-    for _ in range(1_000_000):
+    for _ in range(200_000):
         node = node + 1.0
-    assert node.depth == 1_000_000
+    assert node.depth == 200_000
     copied = pickle.loads(pickle.dumps(node))
     assert key(copied) == key(node)
-    assert node.compute() == [1_000_000.0]
+    assert node.compute() == [200_000.0]
     del copied, node
 
 

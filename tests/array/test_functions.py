@@ -302,6 +302,51 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "linspace arrays": (lambda xp, v: xp.linspace(v, 2 * v, 4, axis=-1), (V,)),
     "meshgrid": (lambda xp, v: xp.meshgrid(v, xp.arange(2)), (V,)),
     "meshgrid ij": (lambda xp, v: xp.meshgrid(v, v, xp.arange(2), indexing="ij"), (V,)),
+    "astype of a scalar": (lambda xp, a: xp.sum(a).astype("f4"), (A,)),
+    "dates": (
+        lambda xp, a: (a - a[0], a + np.timedelta64(1, "D"), a > a[1], xp.max(a)),
+        (np.array(["2020-01-01", "2020-02-01"], "M8[D]"),),
+    ),
+    "durations": (lambda xp, a: (a.sum(), a / np.timedelta64(1, "s"), a * 2, xp.mean(a)), (np.array([1, 2], "m8[h]"),)),
+    "text": (lambda xp, a: (a == a, xp.concat([a, a]), xp.sort(a), a[::-1]), (np.array(["b", "ab"]),)),
+    "half fft": (lambda xp, a: xp.fft.fft(a), (A.astype("f2"),)),
+    "long double": (lambda xp, a: (a + 1, a * 1j, xp.sum(a), xp.real(a * 1j), xp.fft.fft(a)), (A.astype("g"),)),
+    "half": (
+        lambda xp, a: (
+            xp.fft.irfft(a),
+            xp.fft.irfftn(a),
+            xp.fft.irfftn(a, axes=(0,)),
+            xp.linspace(a[0], a[1], 3),
+            xp.angle(a),
+        ),
+        (A.astype("f2"),),
+    ),
+    "big endian more": (
+        lambda xp, a: (
+            xp.max(a),
+            xp.round(a),
+            xp.tril(a),
+            xp.sinc(a),
+            xp.linalg.norm(a),
+            xp.fft.fft(a),
+            xp.std(a),
+            xp.median(a),
+        ),
+        (A.astype(">f8"),),
+    ),
+    "complex quantile": (lambda xp, a: xp.quantile(a, 0.5), (A * 1j,)),
+    "bool quantile": (lambda xp, a: xp.quantile(a, 0.5), (A > 2,)),
+    "percentile of halves": (lambda xp, a: xp.percentile(a, [30, 40]), (A.astype("f2"),)),
+    "bool angle": (lambda xp, a: xp.angle(a), (A > 2,)),
+    "mean of dates": (lambda xp, a: xp.mean(a), (np.array([1, 2], "M8[s]"),)),
+    "std of durations": (lambda xp, a: xp.std(a), (np.array([1, 2], "m8[s]"),)),
+    "max of text": (lambda xp, a: xp.max(a), (np.array([b"a"]),)),
+    "fft of dates": (lambda xp, a: xp.fft.fft(a), (np.array([1, 2], "M8[s]"),)),
+    "einsum of dates": (lambda xp, a: xp.einsum("i->", a), (np.array([1, 2], "M8[s]"),)),
+    "big endian": (
+        lambda xp, a: (a + 1, a + a, xp.sum(a), -a, xp.sin(a), xp.mean(a), xp.real(a), xp.sort(a)),
+        (A.astype(">f8"),),
+    ),
     "astype": (lambda xp, a: xp.astype(a, xp.int32), (A,)),
     "ptp axis": (lambda xp, a: xp.ptp(a, axis=0), (INTS,)),
 }
@@ -311,6 +356,18 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 def test_function(name: str) -> None:
     function, args = CASES[name]
     check(function, *args)
+
+
+def test_descending_order_keeps_equal_elements_in_theirs() -> None:
+    data = np.array([[2, 1, 2, 3, 1], [5, 5, 4, 5, 0]])
+    x = lz.array(data)
+    order = lz.argsort(x, descending=True)
+    assert (order.shape, order.dtype) == (data.shape, np.intp)
+    np.testing.assert_array_equal(order.compute(), [[3, 0, 2, 1, 4], [0, 1, 3, 2, 4]])
+    np.testing.assert_array_equal(lz.sort(x, descending=True, axis=0).compute(), -np.sort(-data, axis=0))
+    flat = lz.sort(x, axis=None, descending=True)
+    assert flat.shape == (10,)
+    np.testing.assert_array_equal(flat.compute(), np.sort(data, axis=None)[::-1])
 
 
 UNKNOWN: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {

@@ -80,7 +80,7 @@ def result_type(operands: Sequence[Operand]) -> DType:
 def mean_dtype(dtype: DType) -> DType:
     """Return the dtype of a mean: integers become float64."""
     if dtype is None or dtype.kind not in "bui":
-        return dtype
+        return None if dtype is None else dtype.newbyteorder("=")
     return FLOAT64
 
 

@@ -1,0 +1,78 @@
+"""What the lines of a program call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from lazycache import current
+from lazycache.expressions import build, computed
+from lazycache.nests import is_nest, transform
+from lazycache.nodes import Node
+from lazycache.operators import GETITEM
+from lazycache.protection import protect
+
+_EVALUATED = build(GETITEM, (computed(()), 0), {})
+"""Stands for an argument that was a node; its value comes with the call."""
+
+
+class Call:
+    """A function as a program calls it; it pickles as what the function is known by.
+
+    Parameters
+    ----------
+    function : Callee
+    backend : str or None
+        Whose function it is, if that is known.
+    args : tuple
+        The arguments of the node, for a pure function.
+    """
+
+    __slots__ = ("_template", "backend", "function")
+
+    def __init__(self, function: Any, backend: str | None, args: tuple[Any, ...] = ()) -> None:
+        self.function = function
+        self.backend = backend
+        self._template = transform(args, _without_graph) if function.is_pure else ()
+
+    def resolve(self) -> Callable[..., Any]:
+        """Return the callable."""
+        function = self.function
+        if function.is_pure:
+            return self._run_pure
+        if not function.trusted:
+            return lambda *args, **kwargs: function.call(tuple(map(protect, args)), _protected(kwargs))
+        if self.backend is not None and hasattr(function, "resolve"):
+            return function.resolve(self.backend)  # type: ignore[no-any-return]
+        plain = getattr(function, "function", None)
+        if plain is not None:
+            return plain  # type: ignore[no-any-return]
+        return lambda *args, **kwargs: function.call(args, kwargs)
+
+    def _run_pure(self, *values: Any) -> Any:
+        """Run a pure function as an evaluation would: in a frame of its own, its hashers applied."""
+        function = self.function
+        args = function.resolve_arguments(self._template, values).args
+        token = current.enter(_evaluator(), None, function.name)
+        try:
+            result = function.call(args, {})
+            return _evaluator().evaluate(result) if isinstance(result, Node) or is_nest(result) else result
+        finally:
+            current.leave(token, pass_on=True)
+
+
+def _evaluator() -> current.Evaluator:
+    frame = current.frame()
+    if frame is not None:
+        return frame.evaluator
+    from lazycache.evaluation import PLAIN
+
+    return PLAIN
+
+
+def _without_graph(member: Any) -> Any:
+    return _EVALUATED if isinstance(member, Node) and member._function is not None else member
+
+
+def _protected(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: protect(value) for name, value in kwargs.items()}
