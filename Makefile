@@ -48,4 +48,5 @@ clean:
 # A group of dependencies is installed again when pyproject.toml changes.
 .venv/.%: pyproject.toml | .venv/bin/python
 	$(PIP) --editable . $(GROUPS_$*)
+	$(BIN)/python -m compileall -q lazycache storage/lazycache_storage
 	touch $@

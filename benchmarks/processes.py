@@ -52,6 +52,8 @@ def run(code: str, **names: Any) -> dict[str, float]:
         path = Path(folder) / "measured.py"
         path.write_text(script)
         environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'storage'}"}
+        # An installed package has its bytecode; so must what is measured.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, env=environment, check=False)
     if done.returncode:
         raise RuntimeError(f"a measurement failed:\n{done.stderr[-3000:]}")

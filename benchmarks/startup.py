@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import sys
@@ -88,9 +89,12 @@ def rows() -> list[Row]:
 def import_times(statements: tuple[str, ...], rounds: int = 15) -> list[float]:
     """Return the median wall time of a process for each statement, interleaved."""
     taken: dict[str, list[float]] = {statement: [] for statement in statements}
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    for statement in statements:
+        subprocess.run([sys.executable, "-c", statement], check=True, env=environment)
     for _ in range(rounds):
         for statement in statements:
             start = time.perf_counter()
-            subprocess.run([sys.executable, "-c", statement], check=True)
+            subprocess.run([sys.executable, "-c", statement], check=True, env=environment)
             taken[statement].append(time.perf_counter() - start)
     return [statistics.median(taken[statement]) for statement in statements]

@@ -9,7 +9,6 @@ and ``unused_for``; a relative ``dir`` starts at that file's folder.
 
 import os
 import re
-import tomllib
 import warnings
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -141,6 +140,8 @@ def _project_table(start: str) -> tuple[dict[str, Any], str]:
     while True:
         path = os.path.join(folder, "pyproject.toml")
         if os.path.isfile(path):
+            import tomllib
+
             with open(path, "rb") as file:
                 try:
                     content = tomllib.load(file)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-import platform
-import socket
+import os
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -101,7 +100,7 @@ def _described(value: Any) -> str:
 
 @functools.cache
 def _host() -> str:
-    return socket.gethostname()
+    return os.uname().nodename
 
 
 @functools.cache
@@ -115,4 +114,4 @@ def _boot_id() -> str:
 
 @functools.cache
 def _packages() -> str:
-    return f"Python {platform.python_version()}, numpy {np.__version__}, {sys.platform}"
+    return f"Python {sys.version.split()[0]}, numpy {np.__version__}, {sys.platform}"
