@@ -15,7 +15,7 @@ import hashlib
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from math import prod
 from typing import Any, Literal
@@ -73,7 +73,35 @@ def array_encoding(array: Array) -> bytes:
         If the elements are references (object or variable-length string dtypes).
     """
     order, oriented = _orient(array)
-    return _header(array, order) + _tree_root(oriented)
+    return _header(array.dtype, array.shape, order) + _tree_root(oriented)
+
+
+def block_items(dtype: np.dtype[Any]) -> int:
+    """Return how many elements are hashed together."""
+    return max(1, BLOCK // max(1, _packing(dtype)[0].itemsize))
+
+
+def encoding_of_parts(dtype: np.dtype[Any], shape: tuple[int, ...], order: Order, parts: Iterable[Array]) -> bytes:
+    """Return the encoding of an array of which no more than a part need be in memory.
+
+    Parameters
+    ----------
+    dtype : dtype
+    shape : tuple of int
+    order : {"C", "F"}
+    parts : iterable of ndarray
+        The elements in that order, flat; every part but the last has a
+        multiple of `block_items` of them.
+
+    Examples
+    --------
+    >>> a = np.arange(300_000.0)
+    >>> half = block_items(a.dtype)
+    >>> encoding_of_parts(a.dtype, a.shape, "C", [a[:half], a[half:]]) == array_encoding(a)
+    True
+    """
+    leaves = [leaf for part in parts for leaf in _leaves(part)]
+    return _header(dtype, shape, order) + _root(leaves)
 
 
 def array_digest(array: Array) -> Digest:
@@ -100,12 +128,12 @@ def copy_and_encode(array: Array) -> tuple[Array, bytes]:
     if array.nbytes == 0:
         copy: Array = np.array(array, order=order, subok=False)
         copy.setflags(write=False)
-        return copy, _header(array, order) + _tree_root(oriented)
+        return copy, _header(array.dtype, array.shape, order) + _tree_root(oriented)
     buffer = np.empty(array.nbytes, np.uint8)
     # An array over a read-only memoryview refuses setflags(write=True), which the owner of its memory would grant.
     guarded = np.frombuffer(buffer.data.toreadonly(), np.uint8)
     copy = guarded.view(array.dtype).reshape(array.shape, order=order)
-    return copy, _header(array, order) + _tree_root(oriented, buffer.view(array.dtype))
+    return copy, _header(array.dtype, array.shape, order) + _tree_root(oriented, buffer.view(array.dtype))
 
 
 def dtype_encoding(dtype: np.dtype[Any]) -> bytes:
@@ -121,9 +149,9 @@ def array_order(array: Array) -> Order:
     return "F" if flags.f_contiguous and not flags.c_contiguous else "C"
 
 
-def _header(array: Array, order: Order) -> bytes:
-    shape = ",".join(map(str, array.shape))
-    return b"A%b(%b)%b" % (dtype_encoding(array.dtype), shape.encode(), order.encode())
+def _header(dtype: np.dtype[Any], shape: tuple[int, ...], order: Order) -> bytes:
+    lengths = ",".join(map(str, shape))
+    return b"A%b(%b)%b" % (dtype_encoding(dtype), lengths.encode(), order.encode())
 
 
 def _orient(array: Array) -> tuple[Order, Array]:
@@ -167,15 +195,25 @@ def _dtype_text(dtype: np.dtype[Any]) -> str:
 
 def _tree_root(array: Array, into: Array | None = None) -> bytes:
     """Return the root over `array` in C order; fill the flat `into` on the way, if given."""
+    return _root(_leaves(array, into))
+
+
+def _root(leaves: list[bytes]) -> bytes:
+    if not leaves:
+        return _leaf(b"")
+    return leaves[0] if len(leaves) == 1 else hashlib.sha256(_NODE + b"".join(leaves)).digest()
+
+
+def _leaves(array: Array, into: Array | None = None) -> list[bytes]:
     size = array.size
     if 0 < array.nbytes <= BLOCK and into is None and array.dtype.char in _DENSE and array.flags.c_contiguous:
-        return _leaf(array.reshape(-1).view(np.uint8).data)
+        return [_leaf(array.reshape(-1).view(np.uint8).data)]
     packed, seen_as = _packing(array.dtype)
     itemsize = packed.itemsize
     if size == 0 or itemsize == 0:
         if into is not None:
             into[...] = array.reshape(-1)
-        return _leaf(b"")
+        return [_leaf(b"")]
     step = max(1, BLOCK // itemsize)
     count = -(-size // step)
     leaves = [b""] * count
@@ -201,7 +239,7 @@ def _tree_root(array: Array, into: Array | None = None) -> bytes:
             leaves[number] = _leaf(block.view(np.uint8).data)
 
     _share(count, work)
-    return leaves[0] if count == 1 else hashlib.sha256(_NODE + b"".join(leaves)).digest()
+    return leaves
 
 
 def _leaf(data: bytes | memoryview) -> bytes:
