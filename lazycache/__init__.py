@@ -9,9 +9,16 @@ from lazycache.caching import Cache, cache
 from lazycache.current import in_context
 from lazycache.digests import digest, register_immutable, register_type
 from lazycache.errors import InputChangedError, LazyCacheError, LazyCacheWarning, UnhashableError
-from lazycache.evaluation import compute
+from lazycache.execution import compute
 from lazycache.expressions import Node, computed, lazy
-from lazycache.files import hash_by_file_content, hash_by_file_date, hash_by_file_stat, hash_directory, ignore, unordered
+from lazycache.files import (
+    hash_by_file_content,
+    hash_by_file_date,
+    hash_by_file_stat,
+    hash_directory,
+    ignore,
+    unordered,
+)
 from lazycache.keys import key
 from lazycache.purity import pure
 

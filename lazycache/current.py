@@ -57,7 +57,7 @@ class Frame:
 
 
 _frame: ContextVar[Frame | None] = ContextVar("lazycache_frame", default=None)
-_default_cache: list[Callable[[], Any]] = []
+_default_cache: list[Callable[..., Any]] = []
 
 
 def frame() -> Frame | None:
@@ -102,11 +102,16 @@ def in_context(function: Callable[P, T]) -> Callable[P, T]:
     return run
 
 
-def register_default_cache(provider: Callable[[], Any]) -> None:
-    """Say how the default cache is found; called once, by `lazycache.caching`."""
-    _default_cache[:] = [provider]
+def register_default_cache(provider: Callable[[], Any], enter: Callable[[Any], Any]) -> None:
+    """Say how the default cache is found, and made another one; called once, by `lazycache.caching`."""
+    _default_cache[:] = [provider, enter]
 
 
 def default_cache() -> Any:
     """Return the cache that `lazycache.cache` uses in this context."""
     return _default_cache[0]()
+
+
+def enter_default(cache: Any) -> None:
+    """Make `cache` the default one for the rest of this context."""
+    _default_cache[1](cache)

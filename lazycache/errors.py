@@ -9,6 +9,7 @@
     ├── UnboundVariableError        (also TypeError)
     ├── PurityError                 (also TypeError)
     │   └── FingerprintError
+    ├── NotShippableError           (also TypeError)
     ├── InputChangedError           (also RuntimeError)
     ├── CycleError                  (also RecursionError)
     ├── SettingError                (also ValueError)
@@ -43,6 +44,7 @@ __all__ = [
     "LockTimeoutError",
     "MisplacedNodeError",
     "NotComputedError",
+    "NotShippableError",
     "NotStorableError",
     "NotStoredWarning",
     "PurityError",
@@ -148,6 +150,25 @@ class FingerprintError(PurityError):
     """
 
     template = "the code of {function} has no fingerprint: {reason}"
+
+
+class NotShippableError(LazyCacheError, TypeError):
+    """A call cannot be sent to another process, or its result cannot come back.
+
+    Attributes
+    ----------
+    what : str
+        Which part of it.
+    reason : str
+    """
+
+    what: str
+    reason: str
+
+    template = (
+        "{what} cannot be pickled, and so not be sent to another process ({reason}); "
+        "executor=ThreadPoolExecutor() sends nothing"
+    )
 
 
 class InputChangedError(LazyCacheError, RuntimeError):

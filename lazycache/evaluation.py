@@ -1,6 +1,6 @@
 """Evaluating expressions: order, dropping of intermediates, nested pure calls.
 
-`compute` takes no keys and knows no store. The walk in `Evaluation` also serves
+Nothing here takes keys or knows a store. The walk in `Evaluation` also serves
 the cached evaluation, which overrides what is known beforehand and how a pure
 call is run.
 """
@@ -25,39 +25,6 @@ MISSING: Any = object()
 _CONTAINERS = (tuple, list, dict, slice)
 
 
-def compute(x: Any) -> Any:
-    """Evaluate expressions, without any cache.
-
-    Each node runs once, depth first; an intermediate is dropped after its last
-    use. No keys are taken and nothing is stored.
-
-    Parameters
-    ----------
-    x : node, or any nest of tuples, lists and dicts that holds nodes
-        Other values pass through.
-
-    Returns
-    -------
-    object
-        `x` with each node replaced by its value.
-
-    Raises
-    ------
-    Exception
-        Whatever a function raises, unchanged, with a note that names the node.
-    UnboundVariableError
-        If the expression depends on a Variable without data.
-
-    Examples
-    --------
-    >>> from lazycache import computed, compute
-    >>> x = computed(3)
-    >>> compute({"twice": 2 * x, "plain": 5})
-    {'twice': 6, 'plain': 5}
-    """
-    return PLAIN.evaluate(x)
-
-
 class PlainEvaluator:
     """Evaluates nested pure calls without a cache."""
 
@@ -66,11 +33,15 @@ class PlainEvaluator:
         roots = find_nodes(expression)
         if not roots:
             return expression
-        _tell_watcher(state for root in roots for leaf in root._inputs for state in leaf._files)
+        tell_watcher(state for root in roots for leaf in root._inputs for state in leaf._files)
         evaluation = Evaluation(roots, self)
         evaluation.plan()
         values = {id(root): evaluation.demand(root) for root in roots}
         return substitute(expression, values)
+
+    def __reduce__(self) -> str:
+        # There is one in each process.
+        return "PLAIN"
 
 
 PLAIN = PlainEvaluator()
@@ -182,16 +153,20 @@ class Evaluation:
             annotate(error, node)
             raise
 
+    def text(self, node: Node) -> str:
+        """Return what messages and records call `node`."""
+        return summary(node)
+
     def run_pure(self, node: Node, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Run a pure call on the values of its arguments."""
         resolved = node._function.resolve_arguments(node._args, args)
-        _tell_watcher(resolved.files)
-        value, nested = call_pure(node, resolved.args, kwargs, self._evaluator, None)
-        _tell_watcher(nested)
+        tell_watcher(resolved.files)
+        value, nested = call_pure(node._function, resolved.args, kwargs, self._evaluator, None)
+        tell_watcher(nested)
         return value
 
 
-def _tell_watcher(states: Iterable[FileState]) -> None:
+def tell_watcher(states: Iterable[FileState]) -> None:
     """Tell the pure call that is running, if its result may be stored, what is read on its behalf."""
     frame = inner = current.frame()
     while frame is not None and frame.evaluator is PLAIN:
@@ -201,7 +176,7 @@ def _tell_watcher(states: Iterable[FileState]) -> None:
 
 
 def call_pure(
-    node: Node, args: tuple[Any, ...], kwargs: Mapping[str, Any], evaluator: current.Evaluator, key: bytes | None
+    function: Callee, args: tuple[Any, ...], kwargs: Mapping[str, Any], evaluator: current.Evaluator, key: bytes | None
 ) -> tuple[Any, list[Any]]:
     """Run the body of a pure call in a frame of its own.
 
@@ -212,7 +187,6 @@ def call_pure(
     files : list of FileState
         What nested pure calls read.
     """
-    function = node._function
     token = current.enter(evaluator, key, function.name)
     try:
         frame = current.frame()
@@ -246,8 +220,8 @@ def gather_one(arg: Any, values: Mapping[int, Any]) -> Any:
     return arg
 
 
-def annotate(error: BaseException, node: Node) -> None:
+def annotate(error: BaseException, node: Node, text: str = "") -> None:
     """Add a note that names the node; once per node and exception."""
-    note = f"while computing {summary(node)}"
+    note = f"while computing {text or summary(node)}"
     if note not in getattr(error, "__notes__", ()):
         error.add_note(note)

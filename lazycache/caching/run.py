@@ -247,7 +247,7 @@ class CachedEvaluation(Evaluation):
     # -- run ----------------------------------------------------------------
 
     def _produce(self, node: Node, call_key: Digest, deferred: tuple[FileState, ...]) -> None:
-        what = summary(node)
+        what = self.text(node)
         _refuse_cycle(call_key, what)
 
         def ready() -> Record | None:
@@ -280,11 +280,11 @@ class CachedEvaluation(Evaluation):
                 kwargs = _gather_kwargs(node, self._values)
                 if function.is_pure:
                     args = function.resolve_arguments(node._args, args).args
-                    value, nested = call_pure(node, args, kwargs, self._cache, call_key)
+                    value, nested = call_pure(function, args, kwargs, self._cache, call_key)
                 else:
                     value, nested = call_operation(function, args, kwargs), []
             except Exception as error:
-                annotate(error, node)
+                annotate(error, node, self.text(node))
                 raise
             seconds = time.perf_counter() - started
         return Outcome(value, seconds, inputs.as_nested(nested))
@@ -366,7 +366,7 @@ class CachedEvaluation(Evaluation):
         started = time.perf_counter()
         args = node._function.resolve_arguments(node._args, args).args
         with self._watching(node):
-            value, nested = call_pure(node, args, kwargs, self._cache, None)
+            value, nested = call_pure(node._function, args, kwargs, self._cache, None)
         self._cache.counters.computed(time.perf_counter() - started)
         if nested:
             self._files.read_unstored(node, inputs.as_nested(nested))
