@@ -6,6 +6,8 @@ from typing import Any
 
 from lazycache.array.functions import ArrayFunction
 from lazycache.array.node import ArrayNode
+from lazycache.codegen.calls import Call
+from lazycache.evaluation import annotate, call_operation
 from lazycache.nests import NATIVES, find_nodes, is_nest, substitute
 from lazycache.nodes import Node, inner_first
 
@@ -57,15 +59,15 @@ def settle(roots: list[Node]) -> dict[int, Any]:
         if node._function is None or id(node) in values:
             stack.pop()
             continue
-        if not isinstance(node, ArrayNode):
-            values.update(_evaluate_foreign(roots))
-            continue
         pending = [dep for dep in node._deps if dep._function is not None and id(dep) not in values]
         if pending:
             pending.reverse()
             stack += pending
             continue
-        settle_one(node, values)
+        if isinstance(node, ArrayNode):
+            settle_one(node, values)
+        else:
+            values[id(node)] = _run(node, values)
         stack.pop()
     return values
 
@@ -89,20 +91,28 @@ def settle_one(node: ArrayNode, values: dict[int, Any]) -> None:
         if not kwargs and type(function) is ArrayFunction and function.operator is not None:
             value = function.operator(*given)
         else:
-            named = {name: _value(arg, values) for name, arg in kwargs.items()}
-            value = function.call(tuple(given), named) if function.trusted else _guarded(function, given, named)
+            value = _call(function, args, given, {name: _value(arg, values) for name, arg in kwargs.items()})
     except Exception as error:
-        from lazycache.evaluation import annotate
-
         annotate(error, node)
         raise
     node._settle(value)
 
 
-def _guarded(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    from lazycache.evaluation import call_operation
+def _run(node: Node, values: dict[int, Any]) -> Any:
+    """Return the value of a call that is no array; it is not kept in the node."""
+    try:
+        given = [_value(arg, values) for arg in node._args]
+        named = {name: _value(arg, values) for name, arg in node._kwargs.items()}
+        return _call(node._function, node._args, given, named)
+    except Exception as error:
+        annotate(error, node)
+        raise
 
-    return call_operation(function, tuple(args), kwargs)
+
+def _call(function: Any, args: tuple[Any, ...], given: list[Any], named: dict[str, Any]) -> Any:
+    if function.is_pure:
+        return Call(function, None, args).resolve()(*given)
+    return call_operation(function, tuple(given), named)
 
 
 def _value(arg: Any, values: dict[int, Any]) -> Any:
@@ -113,18 +123,6 @@ def _value(arg: Any, values: dict[int, Any]) -> Any:
         if inside:
             return substitute(arg, {id(node): _value(node, values) for node in inside})
     return arg
-
-
-def _evaluate_foreign(roots: list[Node]) -> dict[int, Any]:
-    """Evaluate what is no array but has arrays above it, or is a root, with the general evaluator."""
-    from lazycache.evaluation import compute as evaluate
-
-    wanted = {id(root): root for root in roots}
-    for node in inner_first(roots):
-        if isinstance(node, ArrayNode):
-            wanted.update((id(dep), dep) for dep in node._deps)
-    foreign = [node for node in wanted.values() if not isinstance(node, ArrayNode) and node._function is not None]
-    return dict(zip(map(id, foreign), evaluate(foreign), strict=True))
 
 
 def maybe_materialize(x: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-
 from lazycache.array.creation import arange
 from lazycache.array.functions import array_function
 from lazycache.array.infer import Size

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import lazycache.array as lz
-from lazycache import compute, computed, key, lazy
+from lazycache import compute, computed, key, lazy, pure
 from lazycache.errors import NotComputedError, UnboundVariableError
 
 
@@ -248,6 +248,27 @@ def test_arrays_among_other_expressions() -> None:
     assert (shaped.sum() + 1).compute() == 10
     with pytest.raises(TypeError, match="shape"):
         lz.sin(general)
+
+
+def test_each_node_runs_once_among_other_expressions() -> None:
+    calls = []
+
+    @pure(version=1)
+    def middle(x: Any) -> Any:
+        calls.append("middle")
+        return x + 1
+
+    def start(x: Any) -> Any:
+        calls.append("start")
+        return x * 2
+
+    x = lz.array(np.ones(3)).to(start)
+    between = middle(x)
+    first = lz.asarray(between, shape=(3,), dtype="f8") + x
+    second = lz.asarray(between * 1, shape=(3,), dtype="f8") * first
+    np.testing.assert_array_equal(second.compute(), [15, 15, 15])
+    assert sorted(calls) == ["middle", "start"]
+    np.testing.assert_array_equal(lz.compute([between, first])[0], [3, 3, 3])
 
 
 def test_pickled_graphs_keep_what_is_shared() -> None:
