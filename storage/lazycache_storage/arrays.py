@@ -88,12 +88,17 @@ def _reserving(path: str, array: Array) -> Iterator[memoryview]:
     0.21 s (ext4), as the file grows only once.
     """
     if array.nbytes >= _RESERVE_BYTES and hasattr(os, "posix_fallocate"):
-        descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-        try:
-            os.posix_fallocate(descriptor, 0, array.nbytes)
-        finally:
-            os.close(descriptor)
+        reserve(path, array.nbytes)
     yield from array_bytes(array)
+
+
+def reserve(path: str, nbytes: int) -> None:
+    """Make an empty file `nbytes` long, with room on the disk for all of them."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.posix_fallocate(descriptor, 0, nbytes)
+    finally:
+        os.close(descriptor)
 
 
 def array_bytes(array: Array) -> Iterator[memoryview]:

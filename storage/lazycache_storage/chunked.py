@@ -4,27 +4,26 @@ An absent chunk means zeros to Zarr. Here every chunk is written, also an empty
 one, so an absent chunk is damage, and reading it is an error.
 """
 
-import functools
+import math
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from lazycache_storage import dtypes, fsio, zarrfiles
-from lazycache_storage.arrayhash import array_digest, bytes_digest
+from lazycache_storage.arrayhash import array_digest, block_items, bytes_digest, encoding_of_parts
 from lazycache_storage.arrays import Array, Written, sealed
-from lazycache_storage.digest import Digest
+from lazycache_storage.digest import Digest, digest_of_encoding
 from lazycache_storage.dtypes import AnyDtype
 from lazycache_storage.errors import CorruptEntryError, NotStorableError
 from lazycache_storage.record import ObjectRef
 
-if TYPE_CHECKING:
-    import zarr
+_PART_BYTES = 16 << 20
 
-_READING_ERRORS = (ValueError, TypeError, LookupError, RuntimeError, MemoryError, AttributeError)
-"""What zarr-python and its codecs raise over files that were changed."""
+Region = tuple[slice, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +43,16 @@ class Chunking:
     shards: Any = None
     compressors: Any = "auto"
 
-    def fits(self, array: Array) -> bool:
+    def fits(self, shape: tuple[int, ...], dtype: AnyDtype) -> bool:
         """Tell whether an array can be written so; others get a single chunk."""
         wanted = [part for part in (self.chunks, self.shards) if isinstance(part, tuple | list)]
-        is_cut = array.size > 0 and array.ndim > 0 and all(len(part) == array.ndim for part in wanted)
-        return is_cut and zarrfiles.can_hold(array.dtype) and _is_well_known(array.dtype)
+        is_cut = len(shape) > 0 and math.prod(shape) > 0 and all(len(part) == len(shape) for part in wanted)
+        return is_cut and zarrfiles.can_hold(dtype) and _is_well_known(dtype)
+
+    @property
+    def is_explicit(self) -> bool:
+        """Whether somebody said how to cut, so that small arrays are cut too."""
+        return self.chunks != "auto" or self.shards is not None
 
 
 def _is_well_known(dtype: AnyDtype) -> bool:
@@ -57,7 +61,9 @@ def _is_well_known(dtype: AnyDtype) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Files:
+class Files:
+    """What is in the folder of a chunked array."""
+
     metadata: bytes
     nbytes: int
     mtime_ns: int
@@ -83,42 +89,47 @@ def write_chunks(array: Array, folder: str, ref: ObjectRef, chunking: Chunking) 
     """
     path = fsio.temporary_name(folder, ".zarr")
     try:
-        _write(array, path, chunking)
-        files = look(path)
+        create(path, array.shape, array.dtype, chunking)[...] = array.view(np.ndarray)
+        return finish(path, ref, Digest(ref.name))
     except (ValueError, TypeError) as error:
         fsio.remove(path)
         raise NotStorableError(type_name=f"array of shape {array.shape}", reason=f"{chunking}: {error}") from error
     except BaseException:
         fsio.remove(path)
         raise
-    facts = {"nbytes": files.nbytes, "mtime_ns": files.mtime_ns, "chunked": True}
-    return Written(path, msgspec.structs.replace(ref, name=_name(Digest(ref.name), files), **facts))
 
 
-def _write(array: Array, path: str, chunking: Chunking) -> None:
+def create(path: str, shape: tuple[int, ...], dtype: AnyDtype, chunking: Chunking) -> Any:
+    """Return a new Zarr array, to be filled."""
     import zarr
 
-    target = zarr.create_array(
+    return zarr.create_array(
         path,
-        shape=array.shape,
-        dtype=array.dtype,
+        shape=shape,
+        dtype=dtype,
         chunks=chunking.chunks,
         shards=chunking.shards,
         compressors=chunking.compressors,
         chunk_key_encoding={"name": "v2", "separator": "."},
         config={"write_empty_chunks": True},
     )
-    target[...] = array.view(np.ndarray)
+
+
+def finish(path: str, ref: ObjectRef, content: Digest) -> Written:
+    """Close the files of an array that is complete, and name it."""
     fsio.step("wrote chunks")
     for name in os.listdir(path):
         os.chmod(f"{path}/{name}", fsio.OBJECT_MODE)
+    files = look(path)
+    facts = {"nbytes": files.nbytes, "mtime_ns": files.mtime_ns, "chunked": True}
+    return Written(path, msgspec.structs.replace(ref, name=_name(content, files), **facts))
 
 
-def _name(content: Digest, files: _Files) -> Digest:
+def _name(content: Digest, files: Files) -> Digest:
     return bytes_digest(content + files.metadata)
 
 
-def look(path: str) -> _Files:
+def look(path: str) -> Files:
     """Return the metadata of a chunked array, the size of its files, and when one changed last.
 
     Raises
@@ -128,7 +139,7 @@ def look(path: str) -> _Files:
     """
     metadata = fsio.read_file(f"{path}/{zarrfiles.METADATA_FILE}", limit=1 << 20)
     found = [entry.stat(follow_symlinks=False) for entry in os.scandir(path)]
-    return _Files(metadata, sum(file.st_size for file in found), max(file.st_mtime_ns for file in found))
+    return Files(metadata, sum(file.st_size for file in found), max(file.st_mtime_ns for file in found))
 
 
 def read_chunks(path: str, ref: ObjectRef, *, verify: bool) -> Array:
@@ -141,54 +152,105 @@ def read_chunks(path: str, ref: ObjectRef, *, verify: bool) -> Array:
     OSError
         If the operating system cannot read it.
     """
+    from lazycache_storage.zarrhandle import READING_ERRORS
+
     dtype = dtypes.parse_array_dtype(ref.dtype)
-    files = look(path)
-    if files.nbytes != ref.nbytes:
-        raise CorruptEntryError(path=path, reason=f"{files.nbytes} bytes, expected {ref.nbytes}")
-    source = open_zarr(path)
-    if source.shape != ref.shape:
-        raise CorruptEntryError(path=path, reason=f"shape {source.shape}, expected {ref.shape}")
+    files, source = _open(path, ref)
     try:
-        native: Array = np.asarray(source[...], order=ref.order)
-        if native.dtype.newbyteorder(">") != dtype.newbyteorder(">"):
-            raise ValueError(f"dtype {native.dtype}, expected {dtype}")
-        array: Array = (native if native.dtype == dtype else native.byteswap()).view(dtype)
-    except _READING_ERRORS as error:
+        array: Array = _as_dtype(np.asarray(source[...], order=ref.order), dtype)
+    except READING_ERRORS as error:
         raise CorruptEntryError(path=path, reason=str(error)) from error
     if (verify or files.mtime_ns != ref.mtime_ns) and _name(array_digest(array), files) != ref.name:
         raise CorruptEntryError(path=path, reason="the content is not what was written")
     return sealed(array)
 
 
-def open_zarr(path: str) -> "zarr.Array[Any]":
-    """Open a stored array to read parts of it; works for arrays in one chunk too.
+def open_handle(path: str, ref: ObjectRef, *, verify: bool) -> Any:
+    """Return the Zarr array itself, read-only; no more than a part of it is ever in memory.
 
-    Reading a part whose chunk is absent raises CorruptEntryError.
+    Raises like `read_chunks`.
+    """
+    from lazycache_storage.zarrhandle import READING_ERRORS
+
+    files, source = _open(path, ref)
+    if verify or files.mtime_ns != ref.mtime_ns:
+        try:
+            content = digest_of_encoding(encoding(source, ref))
+        except READING_ERRORS as error:
+            raise CorruptEntryError(path=path, reason=str(error)) from error
+        if _name(content, files) != ref.name:
+            raise CorruptEntryError(path=path, reason="the content is not what was written")
+    return source
+
+
+def _open(path: str, ref: ObjectRef) -> tuple[Files, Any]:
+    from lazycache_storage.zarrhandle import open_zarr
+
+    files = look(path)
+    if files.nbytes != ref.nbytes:
+        raise CorruptEntryError(path=path, reason=f"{files.nbytes} bytes, expected {ref.nbytes}")
+    source = open_zarr(path)
+    if source.shape != ref.shape:
+        raise CorruptEntryError(path=path, reason=f"shape {source.shape}, expected {ref.shape}")
+    return files, source
+
+
+def _as_dtype(native: Array, dtype: AnyDtype) -> Array:
+    if native.dtype.newbyteorder(">") != dtype.newbyteorder(">"):
+        raise ValueError(f"dtype {native.dtype}, expected {dtype}")
+    return (native if native.dtype == dtype else native.byteswap()).view(dtype)
+
+
+def content_bytes(ref: ObjectRef) -> int:
+    """Return the size of an array in memory.
 
     Raises
     ------
     CorruptEntryError
-        If there is no Zarr array.
+        If its dtype cannot be that of an array.
     """
-    import zarr
-
-    try:
-        return zarr.open_array(_strict_store()(path, read_only=True), mode="r", zarr_format=3)
-    except (FileNotFoundError, *_READING_ERRORS) as error:
-        raise CorruptEntryError(path=path, reason=str(error)) from error
+    return math.prod(ref.shape) * dtypes.parse_array_dtype(ref.dtype).itemsize
 
 
-@functools.cache
-def _strict_store() -> Any:
-    from zarr.storage import LocalStore
+def encoding(source: Any, ref: ObjectRef) -> bytes:
+    """Return the encoding (see `arrayhash`) of a Zarr array, read part by part."""
+    dtype = dtypes.parse_array_dtype(ref.dtype)
+    turn = -1 if ref.order == "F" else 1
+    shape, outer = ref.shape[::turn], (source.shards or source.chunks)[::turn]
 
-    class StrictStore(LocalStore):
-        """A folder in which an absent chunk is an error."""
+    def flat() -> Iterator[Array]:
+        for region in _in_order(shape, outer, _PART_BYTES // dtype.itemsize):
+            part = _as_dtype(np.asarray(source[region[::turn]]), dtype)
+            yield part.reshape(-1, order=ref.order)
 
-        async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
-            found = await super().get(key, prototype, byte_range)
-            if found is None and not key.endswith(zarrfiles.METADATA_FILE):
-                raise CorruptEntryError(path=f"{self.root}/{key}", reason="the chunk is missing")
-            return found
+    return encoding_of_parts(dtype, ref.shape, ref.order, _batched(flat(), block_items(dtype)))
 
-    return StrictStore
+
+def _in_order(shape: tuple[int, ...], outer: tuple[int, ...], most_items: int) -> Iterator[Region]:
+    """Cut an array into regions that follow each other in C order, between chunks where these are small enough."""
+    if not shape:
+        yield ()
+        return
+    rows = most_items // math.prod(shape[1:])
+    if not rows:
+        for row in range(shape[0]):
+            for rest in _in_order(shape[1:], outer[1:], most_items):
+                yield slice(row, row + 1), *rest
+        return
+    if rows > outer[0]:
+        rows -= rows % outer[0]
+    for start in range(0, shape[0], rows):
+        yield slice(start, min(start + rows, shape[0])), *[slice(0, size) for size in shape[1:]]
+
+
+def _batched(parts: Iterator[Array], items: int) -> Iterator[Array]:
+    """Join flat parts into ones with a multiple of `items` elements, but for the last."""
+    rest: Array | None = None
+    for part in parts:
+        whole = part if rest is None else np.concatenate([rest, part])
+        cut = whole.size - whole.size % items
+        if cut:
+            yield whole[:cut]
+        rest = whole[cut:].copy() if cut < whole.size else None
+    if rest is not None:
+        yield rest

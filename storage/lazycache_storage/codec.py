@@ -4,12 +4,13 @@ from typing import Any
 
 import msgspec
 
+from lazycache_storage.arrays import SUBCLASS_NAMES
 from lazycache_storage.errors import UntrustedPickleError
 from lazycache_storage.objects import Sink
 from lazycache_storage.pickles import decode_pickle, encode_pickle
 from lazycache_storage.plain import NotPlain
 from lazycache_storage.plain_decoder import Load, decode_plain
-from lazycache_storage.plain_encoder import encode_plain, integer_form
+from lazycache_storage.plain_encoder import encode_object, encode_plain, integer_form
 from lazycache_storage.record import ObjectRef, PayloadKind
 
 _SCALARS = frozenset({type(None), bool, int, float})
@@ -40,6 +41,8 @@ def encode(value: Any, sink: Sink) -> tuple[PayloadKind, bytes, tuple[ObjectRef,
         except OverflowError:
             return "plain", _pack(integer_form(value)), ()
     try:
+        if kind in SUBCLASS_NAMES and sink.cuts(value):
+            return "plain", encode_object(value, sink), sink.refs
         return "plain", encode_plain(value, sink), sink.refs
     except (NotPlain, RecursionError):
         # pickle needs less of the stack than the forms do.

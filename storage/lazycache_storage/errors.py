@@ -127,6 +127,17 @@ class LockTimeoutError(StoreError, TimeoutError):
     template = "waited {seconds:.1f} s for {path}, held by {holder}"
 
 
+class SpoolError(StoreError):
+    """A piece of a result that comes in pieces could not be written.
+
+    Attributes
+    ----------
+    reason : str
+    """
+
+    template = "a piece of the result could not be written: {reason}"
+
+
 class NotStorableError(LazyCacheError, TypeError):
     """A result cannot be written in any form that could be read back.
 

@@ -6,6 +6,7 @@ A missing file and a stale handle of a network disk are the same thing.
 """
 
 import errno
+import fcntl
 import functools
 import os
 import stat as stat_bits
@@ -162,6 +163,50 @@ def move(source: str, target: str) -> bool:
         raise
     step("moved")
     return True
+
+
+def hold(path: str) -> int:
+    """Return a descriptor; while it is open, `move_unless_held` leaves the folder where it is.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder is gone, or goes just now.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        _lock(descriptor, fcntl.LOCK_SH)
+        if not os.path.samestat(os.fstat(descriptor), os.stat(path)):
+            raise FileNotFoundError(errno.ENOENT, "the folder was moved", path)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _lock(descriptor: int, how: int) -> None:
+    try:
+        fcntl.flock(descriptor, how)
+    except OSError as error:
+        # A file system without locks holds nothing; a chunk that is gone is an error of its own.
+        if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EBADF, errno.EINVAL):
+            raise
+
+
+def move_unless_held(source: str, target: str) -> bool:
+    """Rename a file or folder; return False if it is gone, or if somebody holds it."""
+    try:
+        descriptor = os.open(source, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        # No folder, none of ours, or no descriptor left: nobody can be known to hold it.
+        return move(source, target)
+    try:
+        _lock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return move(source, target)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
 
 
 def remove(path: str) -> None:

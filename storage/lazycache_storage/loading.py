@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from lazycache_storage import codec, fsio, layout, objects
+from lazycache_storage import chunked, codec, fsio, layout, mapping, objects
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import UntrustedPickleError
 from lazycache_storage.memory import Memory
@@ -82,6 +82,8 @@ class Loader:
             self._counters.opened += 1
             path = layout.object_path(self._path, Digest(ref.name), ref.kind)
             verify = is_suspect and ref.name not in self._verified
+            if ref.chunked and chunked.content_bytes(ref) > mapping.memory_limit():
+                return chunked.open_handle(path, ref, verify=verify)
             array = objects.open_array(path, ref, use_map=not self._network, verify=verify)
             if verify:
                 self._verified.add(ref.name)

@@ -39,6 +39,13 @@ def map_limit() -> int:
     return _MOST_MAPS if soft == resource.RLIM_INFINITY else min(soft // 2, _MOST_MAPS)
 
 
+def memory_limit() -> int:
+    """Return the size of the largest array to have in memory: half of what this process may take."""
+    limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    limits += [resource.getrlimit(what)[0] for what in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
+    return min(limit for limit in limits if limit != resource.RLIM_INFINITY) // 2
+
+
 def open_buffer(path: str, nbytes: int, *, use_map: bool = True) -> tuple[bytes | NDArray[np.uint8] | mmap.mmap, int]:
     """Return the content of a file as a read-only buffer, and the time of its last change.
 

@@ -18,6 +18,7 @@ from lazycache_storage.chunked import Chunking
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError
 from lazycache_storage.record import ObjectRef
+from lazycache_storage.spooling import Spooled
 
 
 def write_array(array: Array, folder: str, *, name: Digest | None = None, chunking: Chunking | None = None) -> Written:
@@ -42,7 +43,7 @@ def write_array(array: Array, folder: str, *, name: Digest | None = None, chunki
     """
     ref = describe_array(array)
     ref = msgspec.structs.replace(ref, name=array_digest(array) if name is None else name)
-    if chunking is not None and chunking.fits(array):
+    if chunking is not None and chunking.fits(array.shape, array.dtype):
         return chunked.write_chunks(array, folder, ref, chunking)
     return arrays.write_folder(array, folder, ref)
 
@@ -122,6 +123,8 @@ def verify_object(path: str, ref: ObjectRef) -> None:
     """
     if ref.kind == "blob":
         read_blob(path, ref, verify=True)
+    elif ref.chunked:
+        chunked.open_handle(path, ref, verify=True)
     else:
         open_array(path, ref, verify=True)
 
@@ -164,13 +167,20 @@ class Sink:
         self._is_stored = is_stored
         self._digest = digest
         self._positions: dict[tuple[bytes, str, str], int] = {}
+        # Files of spooled arrays, which remove themselves.
+        self._lent: set[str] = set()
 
     @property
     def refs(self) -> tuple[ObjectRef, ...]:
         """What the record must hold, by position."""
         return tuple(written.ref for written in self.written)
 
-    def add(self, array: Array) -> int:
+    def cuts(self, array: Array) -> bool:
+        """Tell whether somebody said how to cut arrays like this one, be it ever so small."""
+        chunking = self.chunking
+        return chunking is not None and chunking.is_explicit and chunking.fits(array.shape, array.dtype)
+
+    def add(self, array: Array | Spooled) -> int:
         """Write an array unless it is there; return its position.
 
         Raises
@@ -180,16 +190,23 @@ class Sink:
         OSError
             If it cannot be written.
         """
-        ref = describe_array(array)
-        ref = msgspec.structs.replace(ref, name=self._digest(array.view(np.ndarray)))
+        if isinstance(array, Spooled):
+            ref = array.written.ref
+        else:
+            ref = describe_array(array)
+            # The array itself: whoever gives digests may know it by identity.
+            plain = array if type(array) is np.ndarray else array.view(np.ndarray)
+            ref = msgspec.structs.replace(ref, name=self._digest(plain))
         place = (ref.name, ref.dtype, ref.subclass)
         if place not in self._positions:
-            self.written.append(self._write(array, ref))
+            self.written.append(array.written if isinstance(array, Spooled) else self._write(array, ref))
             self._positions[place] = len(self.written) - 1
+            if isinstance(array, Spooled):
+                self._lent.add(array.written.path)
         return self._positions[place]
 
     def _write(self, array: Array, ref: ObjectRef) -> Written:
-        if self.chunking is not None and self.chunking.fits(array):
+        if self.chunking is not None and self.chunking.fits(array.shape, array.dtype):
             # The name follows from what zarr-python writes.
             return chunked.write_chunks(array, self.folder, ref, self.chunking)
         if self._is_stored is not None and self._is_stored(Digest(ref.name)):
@@ -199,7 +216,7 @@ class Sink:
     def discard(self) -> None:
         """Remove what was written and is not in its place yet."""
         for written in self.written:
-            if written.path:
+            if written.path and written.path not in self._lent:
                 fsio.remove(written.path)
         self.written.clear()
         self._positions.clear()

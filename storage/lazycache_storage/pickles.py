@@ -18,6 +18,7 @@ from lazycache_storage.errors import CorruptEntryError, NotStorableError
 from lazycache_storage.plain import INLINE_BYTES, NotPlain
 from lazycache_storage.plain_decoder import Load, read_array_form
 from lazycache_storage.plain_encoder import ArraySink, inline_form
+from lazycache_storage.spooling import Spooled
 
 _COUNT = struct.Struct("<I")
 
@@ -111,6 +112,8 @@ class _Pickler(pickle.Pickler):
 
     def reducer_override(self, value: Any) -> Any:
         kind = type(value)
+        if kind is Spooled:
+            return stored_array, (self._sink.add(value),)
         if kind in _ARRAYS:
             return self._reduce_array(value.view(np.ndarray) if kind is np.memmap else value)
         if kind is np.ma.MaskedArray and value.baseclass is np.ndarray:

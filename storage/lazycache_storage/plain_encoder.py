@@ -19,6 +19,7 @@ from lazycache_storage.arrayhash import array_order
 from lazycache_storage.arrays import SUBCLASS_NAMES, SUBCLASSES
 from lazycache_storage.dtypes import AnyDtype
 from lazycache_storage.plain import INLINE_BYTES, LARGE_BYTES, NATIVE, PATHS, Array, Form, NotPlain, Tag
+from lazycache_storage.spooling import Spooled
 
 MAX_DEPTH = 64
 """How deep plain data nests; deeper values go to pickle."""
@@ -36,7 +37,7 @@ _pack = msgspec.msgpack.Encoder().encode
 class ArraySink(Protocol):
     """Where the large arrays of a value go."""
 
-    def add(self, array: Array) -> int:
+    def add(self, array: Array | Spooled) -> int:
         """Keep an array and return its position."""
 
 
@@ -64,6 +65,11 @@ def encode_plain(value: Any, sink: ArraySink) -> bytes:
     return _pack(form)
 
 
+def encode_object(array: Array, sink: ArraySink) -> bytes:
+    """Return the bytes of an array that becomes an object whatever its size."""
+    return _pack([Tag.OBJECT, sink.add(array)])
+
+
 class PlainEncoder:
     """Turns one value into a form.
 
@@ -80,7 +86,7 @@ class PlainEncoder:
     """
 
     def __init__(self, *, careful: bool = False) -> None:
-        self.arrays: list[tuple[Form, Array]] = []
+        self.arrays: list[tuple[Form, Array | Spooled]] = []
         self._careful = careful
         self._depth = 0
         self._repeated = 0
@@ -124,9 +130,11 @@ class PlainEncoder:
                 return [Tag.SURROGATES, value.encode("utf-8", "surrogatepass")]
         return value
 
-    def _elsewhere(self, tag: int, value: bytes | bytearray | Array) -> Form:
+    def _elsewhere(self, tag: int, value: bytes | bytearray | Array | Spooled) -> Form:
         reference = [tag, 0]
-        self.arrays.append((reference, value if isinstance(value, np.ndarray) else np.frombuffer(value, np.uint8)))
+        if not isinstance(value, np.ndarray | Spooled):
+            value = np.frombuffer(value, np.uint8)
+        self.arrays.append((reference, value))
         return reference
 
     def _members(self, values: Iterable[Any]) -> list[Form]:
@@ -303,4 +311,5 @@ _WRITERS: dict[type, _Writer] = {
     np.str_: PlainEncoder._numpy_str,
     np.bytes_: lambda _, value: [Tag.NUMPY_BYTES, bytes(value)],
     **dict.fromkeys(SUBCLASSES.values(), PlainEncoder._array),
+    Spooled: lambda encoder, value: encoder._elsewhere(Tag.OBJECT, value),
 }

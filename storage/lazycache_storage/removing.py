@@ -41,7 +41,7 @@ def remove_unneeded(rows: Rows, names: Iterable[tuple[bytes, layout.ObjectKind]]
             if transaction.keys_with_prefix(REF_PREFIX + name):
                 continue
             aside = fsio.temporary_name(trash)
-            if fsio.move(layout.object_path(rows.path, Digest(name), kind), aside):
+            if fsio.move_unless_held(layout.object_path(rows.path, Digest(name), kind), aside):
                 moved.append(aside)
     for path in moved:
         fsio.remove(path)

@@ -170,7 +170,7 @@ class _Collector:
         if parsed is None or self._is_needed(transaction, parsed[0]):
             return ""
         target = fsio.temporary_name(self.trash, "-" + parsed[0].short)
-        return target if fsio.move(path, target) else ""
+        return target if fsio.move_unless_held(path, target) else ""
 
     def _is_needed(self, transaction: "Transaction", name: Digest) -> bool:
         """Tell whether a record needs an object; rows that say so for no record are deleted."""

@@ -1,0 +1,66 @@
+"""Results opened in place: the Zarr array of a record, for reading parts of it."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lazycache_storage import arrays, chunked, codec, fsio, layout, objects
+from lazycache_storage.digest import Digest
+from lazycache_storage.errors import CorruptEntryError, NotStorableError
+from lazycache_storage.loading import is_from_another_boot
+from lazycache_storage.record import ObjectRef, Record
+
+if TYPE_CHECKING:
+    import zarr
+
+    from lazycache_storage.store import Store
+
+
+class _Stored:
+    """Stands for an object that is not opened."""
+
+    def __init__(self, ref: ObjectRef) -> None:
+        self.ref = ref
+
+
+def open_result(store: "Store", record: Record) -> "zarr.Array[Any]":
+    """Return the stored array itself, read-only; nothing is read but its description.
+
+    While it is open, no collection removes it. A small array, which sits in
+    its record, comes as a Zarr array in memory.
+
+    Raises
+    ------
+    NotStorableError
+        If the result is no array, or has a dtype that Zarr has not.
+    CorruptEntryError
+        If the object is missing or damaged.
+    """
+    from lazycache_storage.zarrhandle import as_zarr
+
+    value: Any = None
+    if record.kind == "plain" and record.blob is None:
+        stand_in: Any = lambda position: _Stored(record.objects[position])  # noqa: E731
+        value = codec.decode("plain", record.payload, stand_in)
+    if isinstance(value, _Stored):
+        return _open_object(store, record, value.ref)
+    if isinstance(value, np.ndarray):
+        return as_zarr(value)
+    raise NotStorableError(type_name=record.function, reason="only a result that is an array can be opened as one")
+
+
+def _open_object(store: "Store", record: Record, ref: ObjectRef) -> "zarr.Array[Any]":
+    from lazycache_storage.zarrhandle import open_zarr
+
+    path = layout.object_path(store.path, Digest(ref.name), ref.kind)
+    verify = is_from_another_boot(record)
+    if ref.chunked:
+        handle: zarr.Array[Any] = chunked.open_handle(path, ref, verify=verify)
+        return handle
+    found = fsio.stat(arrays.data_file(path, ref))
+    if verify or found is None or found.st_mtime_ns != ref.mtime_ns:
+        objects.open_array(path, ref, verify=True)
+    handle = open_zarr(path)
+    if handle.shape != ref.shape:
+        raise CorruptEntryError(path=path, reason=f"shape {handle.shape}, expected {ref.shape}")
+    return handle
