@@ -125,7 +125,6 @@ def is_plain(dtype: AnyDtype) -> bool:
     return dtype.char in _PLAIN_BYTES and not dtype.hasobject and (dtype.char != "V" or _to_spec(dtype) is not None)
 
 
-@functools.lru_cache(maxsize=256)
 def parse_array_dtype(text: str) -> AnyDtype:
     """Like `parse`, for bytes that are to become an array.
 
@@ -134,7 +133,16 @@ def parse_array_dtype(text: str) -> AnyDtype:
     CorruptEntryError
         If an array of that dtype would hold pointers, or would have another shape.
     """
-    dtype = parse(text)
+    # The names of a structured dtype can be set in place, so each array gets one of its own.
+    return _parse_simple(text) if text[:1] == '"' else _check_array_dtype(text, parse(text))
+
+
+@functools.lru_cache(maxsize=256)
+def _parse_simple(text: str) -> AnyDtype:
+    return _check_array_dtype(text, parse(text))
+
+
+def _check_array_dtype(text: str, dtype: AnyDtype) -> AnyDtype:
     if dtype.hasobject or dtype.subdtype is not None or dtype.kind not in "biufcSUVmM":
         raise CorruptEntryError(path=f"dtype {text[:80]}", reason="bytes cannot be an array of it")
     return dtype

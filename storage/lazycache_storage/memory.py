@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from lazycache_storage import forking
+from lazycache_storage import dtypes, forking
 from lazycache_storage.record import ObjectRef, Record
 
 NOTHING: Final = object()
@@ -51,6 +51,43 @@ def cannot_change(value: object) -> bool:
     return isinstance(value, np.generic) and not isinstance(value, (np.void, np.object_))
 
 
+class LiveArrays:
+    """Read-only arrays by key, for as long as they live and are as they came.
+
+    Nobody can change their bytes, but anybody can set the shape, the strides
+    or the dtype of an array in place; such an array is known no longer.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[Any, tuple[weakref.ref[np.ndarray[Any, Any]], Any]] = {}
+
+    def get(self, key: Any) -> np.ndarray[Any, Any] | None:
+        """Return the array of a key, or None."""
+        entry = self._entries.get(key)
+        array = None if entry is None else entry[0]()
+        return array if array is not None and entry is not None and _look(array) == entry[1] else None
+
+    def share(self, key: Any, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return the array of a key if there is one, and else make it `array`."""
+        present = self.get(key)
+        if present is not None:
+            return present
+
+        def forget(dead: weakref.ref[np.ndarray[Any, Any]]) -> None:
+            entry = self._entries.get(key)
+            if entry is not None and entry[0] is dead:
+                del self._entries[key]
+
+        self._entries[key] = (weakref.ref(array, forget), _look(array))
+        return array
+
+
+def _look(array: np.ndarray[Any, Any]) -> tuple[Any, ...]:
+    # The names of a structured dtype can be set in place, too.
+    names = dtypes.describe(array.dtype) if array.dtype.names else None
+    return array.shape, array.strides, array.dtype, names
+
+
 class Memory:
     """Records by key, the least recently used leaving first; safe among threads.
 
@@ -65,13 +102,9 @@ class Memory:
         self._entries: OrderedDict[bytes, Entry] = OrderedDict()
         self._nbytes = 0
         self._uses: dict[bytes, tuple[int, float]] = {}
-        self._arrays: weakref.WeakValueDictionary[tuple[bytes, str, str], np.ndarray[Any, Any]] = (
-            weakref.WeakValueDictionary()
-        )
+        self._arrays = LiveArrays()
         # Small arrays sit in their records and are no objects.
-        self._results: weakref.WeakValueDictionary[tuple[bytes, float], np.ndarray[Any, Any]] = (
-            weakref.WeakValueDictionary()
-        )
+        self._results = LiveArrays()
         self._lock = threading.Lock()
         forking.register(self)
 
@@ -127,13 +160,13 @@ class Memory:
         return [(key, when, count) for key, (count, when) in uses.items()]
 
     def live_array(self, ref: ObjectRef) -> np.ndarray[Any, Any] | None:
-        """Return the array that was loaded from an object, if it is alive."""
+        """Return the array that was loaded from an object, if it is alive and as it was loaded."""
         return self._arrays.get((ref.name, ref.dtype, ref.subclass))
 
     def keep_array(self, ref: ObjectRef, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Know an array for as long as it lives; return the one that all are to share."""
         with self._lock:
-            return self._arrays.setdefault((ref.name, ref.dtype, ref.subclass), array)
+            return self._arrays.share((ref.name, ref.dtype, ref.subclass), array)
 
     def live_result(self, key: bytes, record: Record) -> np.ndarray[Any, Any] | None:
         """Return the array that was decoded from a record, if it is alive."""
@@ -144,7 +177,7 @@ class Memory:
         if type(value) not in _ARRAYS or value.flags.writeable or value.dtype.hasobject:
             return value
         with self._lock:
-            return self._results.setdefault((key, record.created), value)
+            return self._results.share((key, record.created), value)
 
     def before_fork(self) -> None:
         """Let no other thread be in the middle of a change."""

@@ -1,6 +1,8 @@
 """Results and arguments cannot be spoiled, on a miss, a memory hit and a disk hit."""
 
 import contextlib
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -156,3 +158,34 @@ def test_changing_an_input_after_the_key_was_taken_changes_nothing(cache: Cache)
 def test_a_method_call_cannot_spoil_a_leaf(cache: Cache) -> None:
     leaf = computed([3, 1, 2])
     assert cache([leaf.sort(), leaf[0]]) == [None, 3]
+
+
+LOOKS: dict[str, Callable[[Any], None]] = {
+    "shape": lambda a: setattr(a, "shape", (a.size, 1)),
+    "dtype": lambda a: setattr(a, "dtype", "u1"),
+    "strides": lambda a: setattr(a, "strides", (0,) * a.ndim),
+    "names": lambda a: setattr(a.dtype, "names", ["x", "y"]),
+}
+
+
+@pytest.mark.parametrize("size", [6, 300_000])
+@pytest.mark.parametrize("look", LOOKS)
+def test_what_is_set_on_a_shared_array_in_place_does_not_reach_the_next_one(
+    cache: Cache, tmp_path: Path, look: str, size: int
+) -> None:
+    @pure(version=1)
+    def produce(named: bool, size: int) -> Any:
+        return np.ones(size, [("a", "i4"), ("b", "f8")]) if named else np.arange(float(size)).reshape(2, -1)
+
+    node = produce(look == "names", size)
+    truth = compute(node)
+    for store in (cache, cache, Cache(tmp_path / "store")):
+        value = store(node)
+        # Deprecated for good reason, but still there.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            LOOKS[look](value)
+        again = store(node)
+        assert (again.shape, again.strides, again.dtype) == (truth.shape, truth.strides, truth.dtype)
+        assert again.tobytes() == truth.tobytes()
+        assert store(node) is again
