@@ -47,6 +47,8 @@ class Connections:
     ----------
     last_seen : tuple of int
         Device and inode of the database when it was last opened; empty before that.
+    turn : lock
+        Held by the thread that writes.
     """
 
     def __init__(self, path: str, *, read_only: bool) -> None:
@@ -54,6 +56,8 @@ class Connections:
         self._path = path
         self._read_only = read_only
         self._local = threading.local()
+        # Threads that write take turns here: sqlite lets them sleep for ever longer times instead.
+        self.turn = threading.RLock()
         # Stays while connections are closed, for a thread that is in the middle of using its own.
         self._used = threading.local()
         self._opening = threading.RLock()
@@ -137,6 +141,7 @@ class Connections:
     def after_fork(self, *, in_child: bool) -> None:
         """Allow connections again."""
         if in_child:
+            self.turn = threading.RLock()
             self._opening = threading.RLock()
             self._inherited.extend(self._handles)
             self._handles = weakref.WeakSet()

@@ -125,7 +125,7 @@ class Index:
         """
         if self.read_only:
             raise ReadOnlyStoreError(path=self.folder)
-        with self._connections.use() as connection:
+        with self._connections.turn, self._connections.use() as connection:
             yield from self._transact(connection)
 
     def keys_with_prefix(self, prefix: bytes) -> Iterator[bytes]:
@@ -161,7 +161,7 @@ class Index:
         """
         if self.read_only:
             raise ReadOnlyStoreError(path=self.folder)
-        with self._connections.use() as connection:
+        with self._connections.turn, self._connections.use() as connection:
             # Uses are worth a short wait only: they come again.
             connection.execute(f"PRAGMA busy_timeout = {_TOUCH_PATIENCE_MS}")
             try:

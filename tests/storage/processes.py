@@ -50,7 +50,8 @@ def in_children(count, work):
 
 def start(code: str, *arguments: object, **options: Any) -> "subprocess.Popen[str]":
     """Start a Python process that runs `code` after the preamble; its pipes are text."""
-    environment = dict(os.environ, PYTHONPATH=f"{ROOT}:{ROOT}/storage", PYTHONFAULTHANDLER="1")
+    search = os.pathsep.join(filter(None, (str(ROOT), f"{ROOT}/storage", os.environ.get("PYTHONPATH"))))
+    environment = dict(os.environ, PYTHONPATH=search, PYTHONFAULTHANDLER="1")
     return subprocess.Popen(
         [sys.executable, "-W", "error", "-c", PREAMBLE + code, *map(str, arguments)],
         stdin=subprocess.PIPE,
