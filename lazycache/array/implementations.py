@@ -139,10 +139,25 @@ def _concat(xp: Any, arrays: Sequence[Any], axis: int | None = 0) -> Any:
     return xp.concat(list(arrays), axis=axis)
 
 
+def _diagonal(xp: Any, x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    return xp.linalg.diagonal(xp.moveaxis(x, (axis1, axis2), (-2, -1)), offset=offset)
+
+
+def _trace(xp: Any, x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, **kwargs: Any) -> Any:
+    return xp.linalg.trace(xp.moveaxis(x, (axis1, axis2), (-2, -1)), offset=offset, **kwargs)
+
+
+def _outer(xp: Any, left: Any, right: Any) -> Any:
+    return xp.linalg.outer(xp.reshape(left, (-1,)), xp.reshape(right, (-1,)))
+
+
 FOREIGN: dict[str, Callable[..., Any]] = {
     "kron": _kron,
     "swapaxes": _swapaxes,
     "dot": _dot,
     "concat": _concat,
+    "diagonal": _diagonal,
+    "outer": _outer,
+    "trace": _trace,
     **{name: _on_numpy(name) for name in OWN if name.startswith("random.")},
 }

@@ -222,7 +222,9 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[LazyArray, ...]:
     if size is None:
         raise ValueError("cannot unstack an axis whose size depends on values")
     before = (slice(None),) * position
-    return tuple(getitem(x, (*before, number)) for number in range(size))
+    # The standard asks for an index of every axis, or for an ellipsis.
+    after = (...,) if position + 1 < len(found.shape) else ()
+    return tuple(getitem(x, (*before, number, *after)) for number in range(size))
 
 
 def split(x: Any, indices_or_sections: Any, /, axis: int = 0) -> list[LazyArray]:

@@ -90,7 +90,9 @@ class ArrayNode(Node):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        ArrayNode._concrete = cls
+        # The first is LazyArray; a class that a user derives from it is made by that user alone.
+        if "_concrete" not in ArrayNode.__dict__:
+            ArrayNode._concrete = cls
 
     __hash__ = object.__hash__
 

@@ -55,7 +55,7 @@ class Call:
         args = function.resolve_arguments(self._template, values).args
         token = current.enter(_evaluator(), None, function.name)
         try:
-            result = function.call(args, {})
+            result = in_memory(function.call(args, {}))
             return _evaluator().evaluate(result) if isinstance(result, Node) or is_nest(result) else result
         finally:
             current.leave(token, pass_on=True)

@@ -32,7 +32,7 @@ def stringify(x: Any, params: dict[str, Any]) -> str:
     x : object
         Nodes in tuples, lists, dict values and slices are found.
     params : dict
-        Takes what cannot be written exactly, by the name that is written for it.
+        Takes the data of leaves, and what cannot be written exactly, by the name that is written for it.
 
     Examples
     --------
@@ -40,7 +40,14 @@ def stringify(x: Any, params: dict[str, Any]) -> str:
     >>> stringify((1, "it's", None, float("nan")), params), params
     ('(1, "it\\'s", None, c0)', {'c0': nan})
     """
-    return text_of(x, lambda node: f"x{id(node)}", naming(params))
+
+    def name_of(node: Node) -> str:
+        name = f"x{id(node)}"
+        if node._function is None:
+            params[name] = node._value
+        return name
+
+    return text_of(x, name_of, naming(params))
 
 
 _MOST_CONTAINERS = 30

@@ -74,6 +74,10 @@ def test_functions_beyond_the_standard(make: Any) -> None:
         (lz.kron(x, x), np.kron(DATA, DATA)),
         (lz.dot(x, x.T), np.dot(DATA, DATA.T)),
         (lz.swapaxes(x, 0, 1), DATA.T),
+        (lz.diagonal(x, 1), np.diagonal(DATA, 1)),
+        (lz.trace(x), np.trace(DATA)),
+        (lz.outer(x, x[0, :]), np.outer(DATA, DATA[0])),
+        (lz.unstack(x)[1], DATA[1]),
     ):
         assert built.shape == expected.shape
         np.testing.assert_allclose(np.asarray(built.compute()), expected)

@@ -302,6 +302,9 @@ def test_source() -> None:
     np.testing.assert_array_equal(params[source.rpartition("\n")[2].split(" = ")[0]], [1, 3, 5])
     assert (x + 1).get_function([x]).source.startswith("def ")
     assert lz.stringify([1, {"k": (None,)}], {}) == "[1, {'k': (None,)}]"
+    scope: dict[str, Any] = {}
+    leaf = lz.array(np.arange(3))
+    assert eval(lz.stringify((leaf, 1), scope), scope)[0] is leaf.data
 
 
 def test_a_long_chain_compiles() -> None:

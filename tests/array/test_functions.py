@@ -166,6 +166,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "stack refused": (lambda xp, a, b: xp.stack([a, b]), (A, B)),
     "hstack": (lambda xp, a, v: xp.hstack([v, v]), (A, V)),
     "vstack": (lambda xp, a, v: xp.vstack([v, a]), (A, V)),
+    "unstack vector": (lambda xp, v: xp.unstack(v), (V,)),
     "unstack": (lambda xp, a: xp.unstack(a, axis=1), (CUBE,)),
     "split": (lambda xp, a: xp.split(a, 2, axis=-1), (CUBE,)),
     "split places": (lambda xp, a: xp.split(a, [1, 3, 9]), (sample((5, 2)),)),
