@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lazycache import current
+from lazycache.blocks import in_memory
 from lazycache.expressions import build, computed
 from lazycache.nests import is_nest, transform
 from lazycache.nodes import Node
