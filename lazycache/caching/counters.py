@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lazycache_storage.record import Record
+
+
+COUNTED = ("hits", "waits", "runs", "stores", "seconds_saved", "seconds_run", "bytes_stored")
 
 
 class Counters:
@@ -61,9 +64,25 @@ class Counters:
             self.stores += 1
             self.bytes_stored += record.nbytes
 
+    def add(self, others: Counters) -> None:
+        """Add what was counted elsewhere, for instance in a worker."""
+        with self._lock:
+            for name in COUNTED:
+                setattr(self, name, getattr(self, name) + getattr(others, name))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _counted, tuple([getattr(self, name) for name in COUNTED])
+
     def line(self) -> str:
         """Return the counts as one line for the log."""
         return (
             f"{self.hits} hits, {self.runs} computed in {self.seconds_run:.3g} s, "
             f"{self.waits} taken from other processes, {self.seconds_saved:.3g} s saved"
         )
+
+
+def _counted(*counts: float) -> Counters:
+    counters = Counters()
+    for name, count in zip(COUNTED, counts, strict=True):
+        setattr(counters, name, count)
+    return counters

@@ -71,6 +71,11 @@ class ReadFiles:
         if len(own) > 1 or nested:
             self._own[id(node)] = inputs.union(*own)
 
+    def give(self, node: Node, below: Files, own: Files) -> None:
+        """Say what another process found out about `node`."""
+        self._below[id(node)] = below
+        self._own[id(node)] = own
+
     def cut_off(self, node: Node) -> None:
         """Say that the digest of the result of `node` stands for what it read."""
         self._own.pop(id(node), None)
@@ -84,6 +89,10 @@ class ReadFiles:
     def read_unstored(self, node: Node, nested: Files) -> None:
         """Note what the body of a call that is not stored read, when it ran at last."""
         self._unstored[id(node)] = nested
+
+    def unstored(self, node: Node) -> Files:
+        """Return what the body of a call that is not stored read."""
+        return self._unstored.get(id(node), ())
 
     def unstored_below(self, node: Node, needs: Callable[[Node], Sequence[Node]], stored: Container[int]) -> Files:
         """Return what calls that are not stored read, between `node` and the next stored ones."""

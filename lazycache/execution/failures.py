@@ -78,26 +78,27 @@ def pack_error(error: BaseException) -> bytes:
             continue
         return data
     alike = RuntimeError(f"{type(error).__qualname__}: {error}")
-    data = dumps(([Link(alike, None, None, False)], text))
-    return data
+    return bytes(dumps(([Link(alike, None, None, False)], text)))
 
 
 def unpack_error(data: bytes) -> BaseException:
     """Return the exception in `data`; its first cause tells where it was raised."""
     links, text = pickle.loads(data)
-    errors = [link.error.build() if isinstance(link.error, Packed) else link.error for link in links]
+    errors: list[BaseException] = [
+        link.error.build() if isinstance(link.error, Packed) else link.error for link in links
+    ]
     for error, link in zip(errors, links, strict=True):
         error.__cause__ = None if link.cause is None else errors[link.cause]
         error.__context__ = None if link.context is None else errors[link.context]
         error.__suppress_context__ = link.suppress
-    first: BaseException = errors[0]
+    first = errors[0]
     seen = {id(first)}
     while (deeper := first.__cause__ or first.__context__) is not None and id(deeper) not in seen:
         seen.add(id(deeper))
         first = deeper
     if first.__cause__ is None:
         first.__cause__ = WorkerTraceback(text)
-    return errors[0]  # type: ignore[no-any-return]
+    return errors[0]
 
 
 def _links(error: BaseException, form: Any) -> list[Link]:

@@ -19,20 +19,21 @@ class Workers:
 
     Parameters
     ----------
-    executor : Executor
-        Only `submit` is used, and of its futures `add_done_callback`,
-        `result` and `cancel`.
     size : int
         How many calls run at the same time.
-    stop : callable, optional
-        Ends what is running, after an interrupt.
+    executor : callable
+        Makes or returns the executor, when the first call is there for it.
+        Only `submit` is used, and of its futures `add_done_callback`,
+        `result` and `cancel`.
+    shares_memory : bool
+        Whether they are threads, so that nothing has to be sent.
     """
 
-    def __init__(self, executor: Executor, size: int, stop: Callable[[], None] | None = None) -> None:
+    def __init__(self, size: int, executor: Callable[[], Executor], shares_memory: bool) -> None:
         self.size = size
-        self._executor = executor
-        self._stop = stop
-        self._shares_memory = isinstance(executor, ThreadPoolExecutor)
+        self.shares_memory = shares_memory
+        self._make = executor
+        self._made: Executor | None = None
 
     def submit(self, task: Task, surroundings: Surroundings) -> Future[Any]:
         """Hand over a call.
@@ -42,18 +43,37 @@ class Workers:
         NotShippableError
             If it must be sent to another process and cannot be.
         """
-        if self._shares_memory:
-            return self._executor.submit(current.in_context(task.run), surroundings.evaluator)
-        return self._executor.submit(work, surroundings.packed(), send(task))
+        if self._made is None:
+            self._made = self._make()
+        if self.shares_memory:
+            return self._made.submit(current.in_context(task.run), surroundings.evaluator)
+        return self._made.submit(work, surroundings.packed(), send(task))
 
     def result(self, future: Future[Any]) -> Any:
         """Return what a call that is done gave, or raise what it raised."""
-        return future.result() if self._shares_memory else receive(future)
+        return future.result() if self.shares_memory else receive(future)
 
     def stop(self) -> None:
-        """End what is running, if these workers are ours."""
-        if self._stop is not None:
-            self._stop()
+        """End what is running, after an interrupt, if these workers are ours."""
+
+
+class Processes(Workers):
+    """Processes of joblib's loky; they stay for the next evaluation."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size, self._start, shares_memory=False)
+
+    def _start(self) -> Executor:
+        from joblib.externals.loky import get_reusable_executor
+
+        executor: Executor = get_reusable_executor(max_workers=self.size, timeout=IDLE_SECONDS)
+        return executor
+
+    def stop(self) -> None:
+        """End the processes."""
+        executor: Any = self._made
+        if executor is not None:
+            executor.shutdown(wait=False, kill_workers=True)
 
 
 def find_workers(n_jobs: int | None, executor: Any) -> Workers | None:
@@ -69,20 +89,14 @@ def find_workers(n_jobs: int | None, executor: Any) -> Workers | None:
     if executor is not None:
         if n_jobs is not None:
             raise TypeError("n_jobs= starts processes of its own: give it or executor=, not both")
-        return Workers(executor, _size_of(executor))
-    if n_jobs is None or n_jobs == 1:
+        return Workers(_size_of(executor), lambda: executor, isinstance(executor, ThreadPoolExecutor))
+    if n_jobs is None:
         return None
-    from joblib import effective_n_jobs
+    if n_jobs < 1:
+        from joblib import effective_n_jobs
 
-    size = int(effective_n_jobs(n_jobs))
-    return None if size == 1 else _processes(size)
-
-
-def _processes(size: int) -> Workers:
-    from joblib.externals.loky import get_reusable_executor
-
-    executor = get_reusable_executor(max_workers=size, timeout=IDLE_SECONDS)
-    return Workers(executor, size, lambda: executor.shutdown(wait=False, kill_workers=True))
+        n_jobs = int(effective_n_jobs(n_jobs))
+    return None if n_jobs == 1 else Processes(n_jobs)
 
 
 def _size_of(executor: Any) -> int:
