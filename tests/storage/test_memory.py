@@ -86,12 +86,15 @@ def test_putting_a_key_again_does_not_count_twice() -> None:
 
 def test_an_array_is_known_while_it_lives() -> None:
     memory = Memory(5000)
-    array = np.arange(3)
+
+    def while_it_lives() -> list[bool]:
+        array = np.arange(3)
+        kept = memory.keep_array(REF, array) is array
+        return [kept, memory.keep_array(REF, array.copy()) is array, memory.live_array(REF) is array]
+
     assert memory.live_array(REF) is None
-    assert memory.keep_array(REF, array) is array
-    assert memory.keep_array(REF, array.copy()) is array
-    assert memory.live_array(REF) is array
-    del array
+    # In a function of its own, so that nothing of the test holds the array afterwards.
+    assert while_it_lives() == [True, True, True]
     gc.collect()
     assert memory.live_array(REF) is None
 
