@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lazycache import current
-from lazycache.expressions import Node
+from lazycache.expressions import HashedLeaf, Node
 from lazycache.files import mark_young
 from lazycache.graph import find_nodes, substitute
 from lazycache.nodes import Callee
@@ -99,7 +99,7 @@ class Evaluation:
 
     def known(self, node: Node) -> Any:
         """Return the value of a node that needs no others, or MISSING."""
-        return node._value if node._function is None else MISSING
+        return leaf_value(node) if node._function is None else MISSING
 
     def demand(self, root: Node) -> Any:
         """Return the value of `root`, running what it needs."""
@@ -173,6 +173,13 @@ def tell_watcher(states: Iterable[FileState]) -> None:
         frame = frame.parent
     if frame is not None and inner is not None:
         inner.files.extend(mark_young(states, in_key=False))
+
+
+def leaf_value(leaf: Node) -> Any:
+    """Return the value of a leaf; where its key was taken, in a form that cannot be used to change it."""
+    if leaf._token is None or isinstance(leaf, HashedLeaf):
+        return leaf._value
+    return protect(leaf._value)
 
 
 def call_pure(

@@ -67,7 +67,8 @@ def is_unchangeable(value: Any) -> bool:
 
 
 def _read_only(array: Array) -> Array:
-    view = array.view()
+    # The names of a structured dtype can be set in place, so a view gets a dtype of its own.
+    view = array.view() if array.dtype.names is None else array.view(copy.deepcopy(array.dtype))
     view.setflags(write=False)
     token = known_token(array)
     if token is not None:

@@ -22,7 +22,7 @@ from lazycache.caching import inputs
 from lazycache.caching.details import describe, result_token
 from lazycache.caching.readfiles import ReadFiles
 from lazycache.errors import CycleError
-from lazycache.evaluation import MISSING, Evaluation, annotate, call_operation, call_pure, gather
+from lazycache.evaluation import MISSING, Evaluation, annotate, call_operation, call_pure, gather, leaf_value
 from lazycache.expressions import HashedLeaf, Node, computed
 from lazycache.files import mark_young
 from lazycache.keys import node_token, resolved_key, take_keys
@@ -342,7 +342,7 @@ class CachedEvaluation(Evaluation):
     def known(self, node: Node) -> Any:
         """Return the value of a leaf, of a hit, or of a node with the key of another."""
         if node._function is None:
-            return node._value
+            return leaf_value(node)
         record = self._records.get(id(node))
         if record is not None:
             value = self._guard.load(record, node._key)

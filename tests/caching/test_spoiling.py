@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lazycache import Cache, compute, computed, pure
+from lazycache import Cache, compute, computed, key, pure
 from lazycache.digests import digest
 
 
@@ -189,3 +189,35 @@ def test_what_is_set_on_a_shared_array_in_place_does_not_reach_the_next_one(
         assert (again.shape, again.strides, again.dtype) == (truth.shape, truth.strides, truth.dtype)
         assert again.tobytes() == truth.tobytes()
         assert store(node) is again
+
+
+@pytest.mark.parametrize("evaluate", ["compute", "cache"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_leaf_gives_out_cannot_spoil_the_bytes_of_its_key(cache: Cache, kind: str, evaluate: str) -> None:
+    leaf = computed(make(kind))
+    truth = digest(make(kind))
+    before = key(leaf)
+    with contextlib.suppress(pytest.fail.Exception):
+        spoil({"compute": compute, "cache": cache}[evaluate](leaf))
+    assert digest(compute(leaf)) == truth
+    assert key(leaf) == before == key(computed(make(kind)))
+
+
+def test_what_is_taken_out_of_a_leaf_cannot_spoil_it(cache: Cache) -> None:
+    leaf = computed({"a": {"b": [1]}})
+    assert cache(leaf["a"]["b"]) == [1]
+    compute(leaf["a"])["b"].append(2)
+    assert compute(leaf) == {"a": {"b": [1]}}
+    assert cache(leaf["a"]["b"] + [3]) == [1, 3]
+
+
+def test_a_body_that_renames_fields_renames_its_own(cache: Cache) -> None:
+    @pure(version=1)
+    def rename(table: Any) -> Any:
+        table.dtype.names = ("x", "y")
+        return table
+
+    mine = np.ones(3, [("a", "i4"), ("b", "f8")])
+    assert cache(rename(mine)).dtype.names == ("x", "y")
+    assert compute(rename(computed(mine, own=True))).dtype.names == ("x", "y")
+    assert mine.dtype.names == ("a", "b")
