@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_NAMED = 60
+_NAME = 8.0
 
 
 class Wire(NamedTuple):
@@ -76,7 +77,7 @@ def plot_circuit(
     hide_frame(ax)
     ax.set_ylabel("values held")
     ax.yaxis.set_major_locator(need("matplotlib.ticker").MaxNLocator(nbins=6, integer=True))
-    if steps <= _MOST_NAMED:
+    if steps <= _MOST_NAMED and ax.get_window_extent().width * 72.0 / ax.figure.dpi > _NAME * steps:
         names = [box_text(node, 18) for node in selection.nodes]
         ax.set_xticks(range(steps), names, rotation=90, fontsize=7, parse_math=False)
     else:

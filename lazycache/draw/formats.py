@@ -10,7 +10,7 @@ from lazycache.draw.optional import need
 from lazycache.draw.selecting import Selection, select
 
 # Beyond what would end a label, Mermaid takes some for Markdown: emphasis, and "1." as a list.
-_MERMAID_SPECIAL = re.compile(r"[^A-Za-z0-9 .,:=/()']|(?<=^[0-9])[.]")
+_MERMAID_SPECIAL = re.compile(r"[^A-Za-z0-9 .,:=/()']|[.](?= )")
 
 
 def to_networkx(x: Any) -> Any:

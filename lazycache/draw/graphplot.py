@@ -118,6 +118,7 @@ def _draw_edges(ax: Axes, picture: Picture, scale: float) -> None:
         facecolors="none",
         edgecolors=LINE,
         linewidths=max((1.2 if boxes else 0.9) * scale, 0.25),
+        alpha=1.0 if boxes else 0.7,
         zorder=1,
         gid="edges",
     )

@@ -147,10 +147,10 @@ def plot_history_functions(
     if kind not in ("scatter", "lines", "image"):
         raise ValueError(f"kind is {kind!r}, expected 'scatter', 'lines' or 'image'")
     measure: Measure = "sizeout" if fn is None else fn
+    label = _label(measure)
     nodes = _nodes(x)
     names = [function_of(node) for node in nodes]
     values = np.array([_value(node, measure) for node in nodes], dtype=float)
-    label = _label(measure)
     if kind == "image":
         rows = len(set(names))
         fig, ax = open_axes(ax, figsize or (8.0, min(0.9 + 0.22 * min(rows, 31), 7.0)))
@@ -208,6 +208,7 @@ def plot_history_stats(
     >>> x = computed(3)
     >>> fig, ax = plot_history_stats((x + 1) * (x + 2))
     """
+    label = _label(fn)
     nodes = _nodes(x)
     names = [function_of(node) for node in nodes]
     painted = by_function(names, {} if colors is None else colors)
@@ -222,7 +223,7 @@ def plot_history_stats(
     heights = [sums[name] for name in shown]
     fills = [colour[name] for name in shown]
     if rest:
-        labels.append(f"{len(rest)} other functions")
+        labels.append(f"{len(rest)} others")
         heights.append(sum(sums[name] for name in rest))
         fills.append(OTHER)
     fig, ax = open_axes(ax, figsize or (5.0, 0.7 + 0.26 * len(labels)))
@@ -231,7 +232,7 @@ def plot_history_stats(
     ax.set_yticks(range(len(labels)), labels, parse_math=False)
     ax.invert_yaxis()
     ax.margins(x=0.15)
-    ax.set_xlabel(_label(fn))
+    ax.set_xlabel(label)
     if log:
         ax.set_xscale("log", base=_base(log))
     hide_frame(ax)
@@ -268,7 +269,12 @@ def _value(node: Node, fn: Measure) -> float:
 
 
 def _label(fn: Measure) -> str:
-    return _LABELS[fn] if isinstance(fn, str) else str(getattr(fn, "__name__", "value"))
+    if isinstance(fn, str):
+        if fn not in _LABELS:
+            raise ValueError(f"fn is {fn!r}, expected a function or one of {', '.join(map(repr, _LABELS))}")
+        return _LABELS[fn]
+    name = str(getattr(fn, "__name__", "value"))
+    return name if name.isidentifier() else "value"
 
 
 def _base(log: float | bool) -> float:

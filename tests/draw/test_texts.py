@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import lazycache.array as lz
-from lazycache import computed
+from lazycache import computed, pure
 from lazycache.draw import show_tree, to_dot, to_mermaid, to_networkx, tree_text
 from tests.draw.graphs import GRAPHS, chain, counts, hostile, pipeline
 
@@ -89,9 +89,10 @@ def test_labels_survive_the_formats() -> None:
     assert "\x07" not in whole
 
 
-def test_a_number_with_a_point_is_no_list_to_mermaid() -> None:
-    label = parse(to_mermaid(computed(1.5)), MERMAID)["node"][0][2]
-    assert label == "1#46;5"
+def test_mermaid_takes_no_label_for_a_list() -> None:
+    step = pure(version=1, name="12. step of data")(lambda x: x)
+    labels = [match[3] or match[2] for match in parse(to_mermaid(step(computed(1.5))), MERMAID)["node"]]
+    assert labels == ["1.5", "12#46; step of data(#9633;)"]
 
 
 @pytest.mark.parametrize(("draw", "grammar"), [(to_dot, STATEMENTS), (to_mermaid, MERMAID)])
