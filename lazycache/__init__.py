@@ -5,6 +5,7 @@ keeps every result on disk under a digest of what was done, on which inputs.
 """
 
 import lazycache.fingerprint  # functions and classes as values get their digests from it
+from lazycache.blocks import Blocks
 from lazycache.caching import Cache, cache
 from lazycache.current import in_context
 from lazycache.digests import digest, register_immutable, register_type
@@ -23,6 +24,7 @@ from lazycache.keys import key
 from lazycache.purity import pure
 
 __all__ = [
+    "Blocks",
     "Cache",
     "InputChangedError",
     "LazyCacheError",

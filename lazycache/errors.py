@@ -12,6 +12,7 @@
     ├── NotShippableError           (also TypeError)
     ├── InputChangedError           (also RuntimeError)
     ├── CycleError                  (also RecursionError)
+    ├── ExhaustedError              (also RuntimeError)
     ├── SettingError                (also ValueError)
     ├── StoreError … NotStorableError   (see lazycache_storage.errors)
 
@@ -36,6 +37,7 @@ __all__ = [
     "CacheFaultWarning",
     "CorruptEntryError",
     "CycleError",
+    "ExhaustedError",
     "FingerprintError",
     "IdentityWarning",
     "InputChangedError",
@@ -198,6 +200,19 @@ class CycleError(LazyCacheError, RecursionError):
     cycle: tuple[str, ...]
 
     template = "a pure call waits for its own result: {chain}"
+
+
+class ExhaustedError(LazyCacheError, RuntimeError):
+    """Blocks were asked for again that came from an iterator.
+
+    Attributes
+    ----------
+    blocks : str
+    """
+
+    blocks: str
+
+    template = "{blocks} came from an iterator, which can be used once; give a function that returns one"
 
 
 class SettingError(LazyCacheError, ValueError):

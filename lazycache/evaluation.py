@@ -7,10 +7,11 @@ call is run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from lazycache import current
+from lazycache.blocks import in_memory
 from lazycache.expressions import HashedLeaf, Node
 from lazycache.files import mark_young
 from lazycache.graph import find_nodes, substitute
@@ -183,14 +184,20 @@ def leaf_value(leaf: Node) -> Any:
 
 
 def call_pure(
-    function: Callee, args: tuple[Any, ...], kwargs: Mapping[str, Any], evaluator: current.Evaluator, key: bytes | None
+    function: Callee,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    evaluator: current.Evaluator,
+    key: bytes | None,
+    collect: Callable[[Any], Any] = in_memory,
 ) -> tuple[Any, list[Any]]:
     """Run the body of a pure call in a frame of its own.
 
     Returns
     -------
     result : object
-        What the body returned; an expression in it has been evaluated.
+        What the body returned; an expression in it has been evaluated, and
+        `collect` has been called with it.
     files : list of FileState
         What nested pure calls read.
     """
@@ -200,7 +207,7 @@ def call_pure(
         result = function.call(args, kwargs)
         if isinstance(result, Node) or type(result) in _CONTAINERS:
             result = evaluator.evaluate(result)
-        return result, [] if frame is None else frame.files
+        return collect(result), [] if frame is None else frame.files
     finally:
         current.leave(token)
 

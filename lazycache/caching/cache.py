@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import atexit
 import logging
+import math
 import os
+import time
 import weakref
 from contextvars import Token
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from lazycache import protection, settings
-from lazycache.caching import default, inputs
+from lazycache.caching import default, inputs, pieces
 from lazycache.caching.claims import Claims
 from lazycache.caching.counters import Counters
 from lazycache.caching.guard import GuardedMemo, GuardedStore
+from lazycache.caching.parallel import evaluate as evaluate_in
 from lazycache.caching.run import CachedEvaluation
 from lazycache.evaluation import MISSING, PLAIN
+from lazycache.execution.workers import find_workers
 from lazycache.expressions import Node
 from lazycache.graph import find_nodes, substitute
 from lazycache.keys import key as key_of
 from lazycache_storage.digest import Digest
 
 if TYPE_CHECKING:
+    import zarr
+
     from lazycache.caching.explanation import Explanation
     from lazycache.files import ContentMemo
     from lazycache_storage.record import FileState, Record
@@ -93,6 +99,7 @@ class Cache:
         self._guard = GuardedStore(found, self.mode == "ro", {"allow_pickle": allow_pickle}, self.size_limit)
         self._claims = Claims(self._guard)
         self._refreshed: set[Digest] = set()
+        self._refreshed_since = math.inf
         self._entered: list[Token[Any]] = []
         _log_at_exit(self)
 
@@ -100,11 +107,12 @@ class Cache:
         return f"Cache({self.path!r}, mode={self.mode!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), {**self._arguments, "path": self.path, "mode": self.mode})
+        arguments = {**self._arguments, "path": self.path, "mode": self.mode}
+        return _rebuild, (type(self), arguments), {"_refreshed_since": self._refreshed_since}
 
     # -- evaluation ---------------------------------------------------------
 
-    def __call__(self, x: Any, *, copy: bool = False) -> Any:
+    def __call__(self, x: Any, *, copy: bool = False, n_jobs: int | None = None, executor: Any = None) -> Any:
         """Evaluate expressions through the store.
 
         Parameters
@@ -112,6 +120,9 @@ class Cache:
         x : node, or any nest of tuples, lists and dicts that holds nodes
         copy : bool
             Return a writable copy instead of the read-only result.
+        n_jobs, executor
+            Where pure calls that are missed run, see `lazycache.compute`. The
+            workers read and write the store themselves: keys are sent, not arrays.
 
         Returns
         -------
@@ -130,7 +141,8 @@ class Cache:
         Exception
             Whatever a function raises, unchanged.
         """
-        value = self.evaluate(x)
+        workers = None if n_jobs is None and executor is None else find_workers(n_jobs, executor)
+        value = self.evaluate(x) if workers is None else evaluate_in(self, x, workers)
         return protection.writable_copy(value) if copy else value
 
     def evaluate(self, expression: Any) -> Any:
@@ -168,9 +180,9 @@ class Cache:
 
     def _find_valid(self, key: Digest, node: Node) -> Record | None:
         """Return the record under `key` if what it depends on is as it was."""
-        if self.mode == "refresh" and key not in self._refreshed:
-            return None
         record = self._guard.find(key)
+        if self.mode == "refresh" and record and key not in self._refreshed and record.created < self._refreshed_since:
+            return None
         if record is None or self._claims.contested(node):
             return None
         if not record.files:
@@ -196,6 +208,21 @@ class Cache:
         if self.mode == "refresh":
             self._refreshed.add(key)
         return True
+
+    def note_refreshed(self, *keys: Digest) -> None:
+        """Say that a worker has computed these keys once more."""
+        if self.mode == "refresh":
+            self._refreshed.update(keys)
+
+    def share_refreshing(self) -> None:
+        """Take what workers compute from now on, also on their own, as computed once more."""
+        self._refreshed_since = min(self._refreshed_since, time.time())
+
+    def counting_in(self, counters: Counters) -> Self:
+        """Return this cache with other counters."""
+        view = object.__new__(type(self))
+        view.__dict__.update(self.__dict__, counters=counters)
+        return view
 
     def _with_files(self, key: Digest, record: Record, files: tuple[FileState, ...]) -> Record:
         """Write a record that was found under a call key under another key too."""
@@ -224,6 +251,33 @@ class Cache:
             return default
         value = self._guard.load(record, key_of(expression))
         return default if value is MISSING else value
+
+    def open(self, expression: Node) -> zarr.Array[Any]:
+        """Return the stored array of a node, for reading parts of it; computed first if need be.
+
+        Slices read only the chunks that they touch. What is opened is
+        read-only, and stays while the handle is alive: gc and `forget` drop
+        the result, but leave the array for the next gc. A small result, or one
+        that could not be stored, comes as a Zarr array in memory.
+
+        Raises
+        ------
+        NotStorableError
+            If the result is not an array, or of a dtype that Zarr has not.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from lazycache import Cache, pure
+        >>> @pure(version=1, chunks=(100, 100))
+        ... def table(n):
+        ...     return np.arange(n * 300.0).reshape(n, 300)
+        >>> stored = Cache(tempfile.mkdtemp()).open(table(400))
+        >>> stored.shape, stored.chunks, float(stored[399, 299])
+        ((400, 300), (100, 100), 119999.0)
+        """
+        return pieces.open_array(self, expression)
 
     def put(self, expression: Node, value: Any) -> None:
         """Store `value` as the result of a node, replacing what is there.

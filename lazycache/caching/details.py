@@ -17,7 +17,7 @@ from lazycache.keys import node_token
 from lazycache.show import summary, value_text
 
 if TYPE_CHECKING:
-    from lazycache_storage.record import FileState, Ingredient
+    from lazycache_storage.record import FileState, Ingredient, Record
 
 _TEXT_LIMIT = 160
 _STATISTICS_BYTES = 8 << 20
@@ -40,7 +40,7 @@ def describe(node: Node, what: str, seconds: float) -> dict[str, Any]:
     }
 
 
-def result_token(value: Any, files: tuple[FileState, ...]) -> bytes:
+def result_token(value: Any, files: tuple[FileState, ...], memo: digests.Memo) -> bytes:
     """Return what stands for a result in keys, or nothing if it has no digest.
 
     A result that names files has none: its digest says nothing of what is in them.
@@ -48,9 +48,17 @@ def result_token(value: Any, files: tuple[FileState, ...]) -> bytes:
     if files:
         return b""
     try:
-        return digests.token(value, path="result")
+        return digests.token(value, path="result", memo=memo)
     except UnhashableError:
         return b""
+
+
+def know_token(value: Any, record: Record) -> None:
+    """Note the token of an array that was loaded, so that it is not hashed where it is used."""
+    if type(value) is not np.ndarray or not record.token or value.flags.writeable or value.dtype.hasobject:
+        return
+    if digests.known_token(value) is None:
+        digests.remember(value, record.token)
 
 
 def ingredients(node: Node) -> tuple[Ingredient, ...]:

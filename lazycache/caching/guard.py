@@ -18,15 +18,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
+import numpy as np
 
+from lazycache.caching.details import know_token
 from lazycache.errors import CacheFaultWarning, LockTimeoutError, NotStorableError, NotStoredWarning, StoreError
 from lazycache.evaluation import MISSING
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import RemovedEntryError
 
 if TYPE_CHECKING:
+    import zarr
+
     from lazycache_storage.gc import Trimmer
     from lazycache_storage.record import FileState, Record
+    from lazycache_storage.spooling import Spool
     from lazycache_storage.store import Store
 
 FAULTS = (OSError, sqlite3.Error, StoreError, msgspec.MsgspecError, MemoryError)
@@ -113,12 +118,30 @@ class GuardedStore:
         if store is None:
             return MISSING
         try:
-            return store.load(record, key)
+            value = store.load(record, key)
         except RemovedEntryError:
             return MISSING
         except FAULTS as error:
             self.fault("load a result", error)
             return MISSING
+        know_token(value, record)
+        return value
+
+    def open_array(self, record: Record) -> zarr.Array[Any] | None:
+        """Return the stored array of a record, for reading parts of it; None if it is not there."""
+        from lazycache_storage.handles import open_result
+
+        return self.ask("open a result", lambda store: open_result(store, record))
+
+    def spool(self, shape: tuple[int, ...], dtype: np.dtype[Any], chunking: Any, what: str) -> Spool | None:
+        """Return what takes an array piece by piece; None, and a warning, if the store cannot have it."""
+        from lazycache_storage.spooling import spool_into
+
+        try:
+            return self.ask("store a result", lambda store: spool_into(store.path, shape, dtype, chunking))
+        except NotStorableError as error:
+            self.not_stored(what, str(error))
+            return None
 
     def put(
         self,
@@ -128,13 +151,17 @@ class GuardedStore:
         files: Mapping[bytes, tuple[FileState, ...]],
         replace: bool,
         what: str,
+        **how: Any,
     ) -> Record | None:
-        """Store a value under keys; None, and a warning, if it cannot be kept."""
+        """Store a value under keys; None, and a warning, if it cannot be kept.
+
+        `how` are the arguments ``digest`` and ``chunking`` of the store.
+        """
         store = self.store
         if store is None:
             return None
         try:
-            record = store.put(keys, value, fields, files_for_key=files, replace=replace)
+            record = store.put(keys, value, fields, files_for_key=files, replace=replace, **how)
         except NotStorableError as error:
             self.not_stored(what, str(error))
             return None
@@ -167,6 +194,10 @@ class GuardedStore:
             return
         self._told.add(kind)
         warnings.warn(f"the result of {what} was not stored: {reason}", NotStoredWarning, stacklevel=2)
+
+    def hold_back(self, *calls: str) -> None:
+        """Do not tell that these calls were not stored; somebody else will."""
+        self._told.update([f"not stored:{call}" for call in calls])
 
     def ask(self, action: str, question: Callable[[Store], T]) -> T | None:
         """Ask the store something small; None if it failed."""

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lazycache import current
-from lazycache.caching import inputs
-from lazycache.caching.details import describe, result_token
+from lazycache.caching import inputs, pieces
+from lazycache.caching.details import describe
 from lazycache.caching.readfiles import ReadFiles
 from lazycache.errors import CycleError
 from lazycache.evaluation import MISSING, Evaluation, annotate, call_operation, call_pure, gather, leaf_value
@@ -109,14 +109,10 @@ class CachedEvaluation(Evaluation):
         files = tuple(state for leaf in root._inputs for state in mark_young(leaf._files, in_key=True))
         named = inputs.result_files(value)
         files = inputs.union(files, named)
-        return self._guard.put(
-            (root._key,),
-            value,
-            {**describe(root, summary(root), 0.0), "token": result_token(value, named)},
-            {root._key: files},
-            True,
-            summary(root),
-        )
+        what = summary(root)
+        value = pieces.Collector(self._guard, root._function, what, lambda: True)(value)
+        fields = describe(root, what, 0.0)
+        return pieces.put_result(self._guard, root, (root._key,), value, fields, named, {root._key: files}, True, what)
 
     # -- plan ---------------------------------------------------------------
 
@@ -280,7 +276,7 @@ class CachedEvaluation(Evaluation):
                 kwargs = _gather_kwargs(node, self._values)
                 if function.is_pure:
                     args = function.resolve_arguments(node._args, args).args
-                    value, nested = call_pure(function, args, kwargs, self._cache, call_key)
+                    value, nested = pieces.call(self._cache, node, args, kwargs, call_key, self.text(node))
                 else:
                     value, nested = call_operation(function, args, kwargs), []
             except Exception as error:
@@ -313,14 +309,13 @@ class CachedEvaluation(Evaluation):
             files = inputs.result_files(value)
             static = inputs.union(self._files.below(node), files)
             own = inputs.union(self._files.own(node), files)
-            record = self._guard.put(
+            record = pieces.put_result(
+                self._guard,
+                node,
                 (node._key,) if call_key == node._key else (call_key, node._key),
                 value,
-                {
-                    **describe(node, what, outcome.seconds),
-                    "token": result_token(value, files),
-                    "call_key": bytes(call_key),
-                },
+                {**describe(node, what, outcome.seconds), "call_key": bytes(call_key)},
+                files,
                 {node._key: static} if call_key == node._key else {call_key: own, node._key: static},
                 cache._replaces(call_key),
                 what,
@@ -333,6 +328,8 @@ class CachedEvaluation(Evaluation):
                 value = loaded
                 cache.counters.stored(record)
                 self._adopt(node, record)
+        if record is None:
+            value = pieces.opened(value)
         if self._uses[id(node)]:
             self._values[id(node)] = value
         return record

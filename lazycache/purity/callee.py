@@ -32,6 +32,7 @@ class Options(NamedTuple):
     n_outputs: int | None = None
     chunks: Any = None
     compressors: Any = None
+    shards: Any = None
 
 
 class Resolved(NamedTuple):
@@ -69,7 +70,7 @@ class PureFunction:
         Whether results are kept on disk.
     n_outputs : int or None
         How many parts a call unpacks into.
-    chunks, compressors
+    chunks, shards, compressors
         How array results are stored.
 
     Notes
@@ -97,6 +98,7 @@ class PureFunction:
         self.stored = options.store
         self.n_outputs = options.n_outputs
         self.chunks = options.chunks
+        self.shards = options.shards
         self.compressors = options.compressors
         self._function = function
         self._identity = identity

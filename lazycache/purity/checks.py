@@ -148,6 +148,11 @@ def check_options(shown: str, wanted: Wanted) -> None:
     n_outputs = wanted.options.n_outputs
     if n_outputs is not None and (type(n_outputs) is not int or n_outputs < 1):
         refuse(shown, f"n_outputs must be a positive int, got {n_outputs!r}")
+    for name in ("chunks", "shards"):
+        cut = getattr(wanted.options, name)
+        sizes = cut if isinstance(cut, tuple | list) else (cut,)
+        if cut not in (None, "auto") and not all(isinstance(size, int | np.integer) and size > 0 for size in sizes):
+            refuse(shown, f"{name} must be a positive int or a tuple of these, got {cut!r}")
     if type(wanted.options.store) is not bool:
         refuse(shown, f"store must be True or False, got {wanted.options.store!r}")
     try:

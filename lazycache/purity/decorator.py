@@ -40,6 +40,7 @@ def pure(
     n_outputs: int | None = None,
     code: str = "deep",
     chunks: Any = None,
+    shards: Any = None,
     compressors: Any = None,
 ) -> Callable[[Callable[..., Any]], PureFunction]: ...
 def pure(
@@ -55,6 +56,7 @@ def pure(
     n_outputs: int | None = None,
     code: str = "deep",
     chunks: Any = None,
+    shards: Any = None,
     compressors: Any = None,
 ) -> Any:
     """Make a function pure: its calls build lazy expressions, and their results can be cached.
@@ -88,9 +90,14 @@ def pure(
         Without a version: whether the code counts with all of yours that it
         refers to, by itself, or not at all.
     chunks : int or tuple of int, optional
-        Store array results in chunks of this shape.
+        Store array results in chunks of this shape, so that `Cache.open` reads
+        parts of them. Arrays with another number of axes are not cut.
+    shards : tuple of int, optional
+        Keep that much of the array in one file, in many chunks.
     compressors : optional
-        Compress array results with these Zarr codecs.
+        Compress array results with these Zarr codecs; by default, arrays in
+        chunks are compressed as zarr-python does, and others are not. ``()``
+        compresses nothing.
 
     Returns
     -------
@@ -124,7 +131,7 @@ def pure(
         ignore=(ignore,) if isinstance(ignore, str) else tuple(ignore),
         depends=tuple(depends) if isinstance(depends, tuple | list) else (depends,),
         code=code,
-        options=Options((), store, n_outputs, chunks, compressors),
+        options=Options((), store, n_outputs, chunks, compressors, shards),
     )
     if function is None:
         return lambda function: make_pure(function, wanted)

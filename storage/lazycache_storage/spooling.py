@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from lazycache_storage import chunked, dtypes, fsio, zarrfiles
+from lazycache_storage import chunked, dtypes, fsio, layout, zarrfiles
 from lazycache_storage.arrayhash import block_items, encoding_of_parts
 from lazycache_storage.arrays import Array, Written, reserve
 from lazycache_storage.chunked import Chunking, Region
@@ -47,6 +47,11 @@ def _remove_own(path: str, process: int) -> None:
     # A child of a fork inherits the objects, not the files.
     if os.getpid() == process:
         fsio.remove(path)
+
+
+def spool_into(store_path: str, shape: tuple[int, ...], dtype: AnyDtype, chunking: Chunking | None) -> "Spool":
+    """Return a spool in the temporary folder of a store; for its parameters and errors see `Spool`."""
+    return Spool(layout.folder(store_path, layout.TMP_FOLDER), shape, dtype, chunking)
 
 
 class Spool:
@@ -120,6 +125,9 @@ class Spool:
 
     def __setitem__(self, region: Region, block: Array) -> None:
         """Write one piece; what goes wrong is kept in `failure` and raised as SpoolError."""
+        expected = tuple([part.stop - part.start for part in region])
+        if block.shape != expected or block.dtype != self._dtype:
+            raise ValueError(f"a piece {block.dtype}{block.shape}, expected {self._dtype}{expected}")
         try:
             self._write(region, block)
         except _WRITING_ERRORS as error:
