@@ -7,6 +7,7 @@ from keyword import iskeyword
 from typing import Any
 
 from lazycache.codegen.calls import Call
+from lazycache.codegen.merging import merge
 from lazycache.codegen.texts import naming, text_of
 from lazycache.nests import find_nodes
 from lazycache.nodes import Node
@@ -79,13 +80,17 @@ class Program:
         self._variables = 0
         for identity, value in (folded or {}).items():
             self._names[identity] = self._keep(value)
-        uses = self._uses = dict.fromkeys(map(id, wanted), 1)
+        same = self._same = merge(order)
+        uses = self._uses = {same.get(id(node), id(node)): 1 for node in wanted}
         for node in order:
-            for dep in node._deps:
-                identity = id(dep)
-                uses[identity] = uses.get(identity, 0) + 1
+            if id(node) not in same:
+                for dep in node._deps:
+                    identity = same.get(id(dep), id(dep))
+                    uses[identity] = uses.get(identity, 0) + 1
         for node in order:
-            if node._function is None:
+            if id(node) in same:
+                self._names[id(node)] = self._names[same[id(node)]]
+            elif node._function is None:
                 self._names[id(node)] = text_of(node._value, self.name_of, self._keep)
             else:
                 self._write(node, reuse)
@@ -115,10 +120,11 @@ class Program:
     def _release(self, node: Node) -> list[str]:
         """Return the variables whose values nobody needs after `node`."""
         freed = []
-        uses = self._uses
+        uses, same = self._uses, self._same
         for dep in node._deps:
-            left = uses[id(dep)] - 1
-            uses[id(dep)] = left
+            identity = same.get(id(dep), id(dep))
+            left = uses[identity] - 1
+            uses[identity] = left
             if not left:
                 name = self._names[id(dep)]
                 if name[0] == "v":

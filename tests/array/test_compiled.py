@@ -76,6 +76,29 @@ def test_constants_survive(name: str) -> None:
     assert same(kwargs, {"option": constant, "with": (1, constant)})
 
 
+def test_equal_calls_are_made_once() -> None:
+    x = lz.Variable((4,), "numpy", "f8")
+    twice = lz.sin(x) + lz.sin(x)
+    assert twice.get_function([x]).source.count("(a0)") == 2  # the definition and one call
+    parts = x[1:] * x[1:] + lz.sum(x, axis=0) - lz.sum(x, axis=0)
+    assert parts.get_function([x]).source.count("slice") == 1
+    np.testing.assert_array_equal(parts.get_function([x])([np.arange(4.0)]), [1, 4, 9])
+    numbers = (x * 0.0, x * -0.0, x * 1, x * 1.0, x**-1.0, x**-2.0, x * True)
+    function = lz.Function([x], list(numbers))
+    for one, node in zip(function([np.ones(4)]), numbers, strict=True):
+        np.testing.assert_array_equal(np.signbit(one), np.signbit(node.get_function([x])([np.ones(4)])))
+        assert one.dtype == node.dtype
+    assert function.source.count("v") >= len(numbers)
+    calls = []
+
+    def impure(value: Any) -> Any:
+        calls.append(1)
+        return value
+
+    lz.Function([x], x.to(impure) + x.to(impure))([np.ones(4)])
+    assert len(calls) == 2
+
+
 def test_deep_and_shared_nests() -> None:
     x = lz.Variable(())
     deep: Any = (x, 1)
