@@ -85,7 +85,8 @@ class Operating(Node):
         return self._call(BINARY_OPERATIONS["__pow__"], (self, other, modulo), NO_KWARGS)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
+        # dask takes what has an attribute `dask` for a collection with such a graph.
+        if name.startswith("_") or name == "dask":
             raise AttributeError(f"a lazy expression has no attribute {name!r}: only public attributes are lazy")
         return self._operate(GETATTR, name, (self, name))
 

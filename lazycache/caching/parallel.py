@@ -9,7 +9,6 @@ stores, and sends the record back.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,8 @@ from lazycache.keys import node_token
 from lazycache.show import summary
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from lazycache.caching.cache import Cache
     from lazycache_storage.digest import Digest
     from lazycache_storage.record import FileState, Record

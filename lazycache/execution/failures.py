@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import traceback
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -67,6 +66,8 @@ class Link(NamedTuple):
 
 def pack_error(error: BaseException) -> bytes:
     """Return an exception, with its causes, as bytes that can be read."""
+    import traceback
+
     from cloudpickle import dumps
 
     text = "".join(traceback.format_exception(error))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lazycache.evaluation import MISSING, PLAIN, Evaluation, annotate, call_pure, gather, tell_watcher
 from lazycache.execution.schedule import Schedule
@@ -13,6 +12,9 @@ from lazycache.execution.shipping import Surroundings
 from lazycache.execution.workers import Workers
 from lazycache.expressions import Node
 from lazycache.graph import find_nodes, substitute
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 
 def evaluate(x: Any, workers: Workers) -> Any:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Callable
-from concurrent.futures import Future
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lazycache.execution.workers import Workers
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 Action = Callable[[], None]
 Start = Callable[[], "Future[Any]"]

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import contextvars
 import functools
+import os
 import pickle
-import uuid
 from collections.abc import Sequence
-from concurrent.futures import Future
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lazycache import current
 from lazycache.errors import NotShippableError
 from lazycache.evaluation import PLAIN
 from lazycache.execution.failures import PICKLE_FAULTS, WorkerFailure, pack_error, unpack_error
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 
 class Task(Protocol):
@@ -49,7 +51,7 @@ class Surroundings:
         self.evaluator = evaluator
         self._default = current.default_cache()
         self._frames = _frames()
-        self._run = uuid.uuid4().bytes
+        self._run = os.urandom(16)
         self._packed = b""
 
     def packed(self) -> bytes:

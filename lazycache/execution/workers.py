@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lazycache import current
 from lazycache.execution.shipping import Surroundings, Task, receive, send, work
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
 
 IDLE_SECONDS = 300
 """How long loky's processes wait for more before they end; joblib's own choice."""
@@ -89,6 +91,8 @@ def find_workers(n_jobs: int | None, executor: Any) -> Workers | None:
     if executor is not None:
         if n_jobs is not None:
             raise TypeError("n_jobs= starts processes of its own: give it or executor=, not both")
+        from concurrent.futures import ThreadPoolExecutor
+
         return Workers(_size_of(executor), lambda: executor, isinstance(executor, ThreadPoolExecutor))
     if n_jobs is None:
         return None
