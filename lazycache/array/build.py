@@ -9,7 +9,6 @@ import numpy as np
 
 from lazycache.array.backends import NUMPY_RULES
 from lazycache.array.functions import array_function
-from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import broadcast
 from lazycache.array.infer.dtypes import ALWAYS_BOOL, BOOL, DType, check_scalar, foreign_dtype, ufunc_dtype
 from lazycache.array.node import ArrayNode, make
@@ -168,13 +167,3 @@ def _general(row: Elementwise, self: Any, other: Any) -> Any:
         row = BY_NAME["square"]
         return _elementwise(row, [operand(self)])
     return _elementwise(row, [operand(self), found])
-
-
-def same_shape(called: Any, x: Operand, dtype: DType, args: tuple[Any, ...] = (), **kwargs: Any) -> LazyArray:
-    """Make a node whose shape is that of its first argument."""
-    return make(called, (x.arg, *args), kwargs or NO_KWARGS, x.shape, dtype, x.backend)
-
-
-def make_on(called: Any, x: Operand, shape: Shape, dtype: DType, *args: Any, **kwargs: Any) -> LazyArray:
-    """Make a node of a function of one array and of constants."""
-    return make(called, (x.arg, *args), kwargs or NO_KWARGS, shape, dtype, x.backend)

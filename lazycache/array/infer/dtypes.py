@@ -20,7 +20,6 @@ BOOL = np.dtype(np.bool_)
 INTP = np.dtype(np.intp)
 INT64 = np.dtype(np.int64)
 FLOAT64 = np.dtype(np.float64)
-COMPLEX128 = np.dtype(np.complex128)
 
 # What the answer is even if an operand's dtype is not known.
 ALWAYS_BOOL = frozenset(
