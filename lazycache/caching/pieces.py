@@ -19,8 +19,8 @@ import numpy as np
 from lazycache.blocks import Blocks, replace_members, size_of
 from lazycache.caching.details import result_token
 from lazycache.digests import Memo
-from lazycache.errors import ExhaustedError
-from lazycache.evaluation import call_pure
+from lazycache.errors import ExhaustedError, StoreError
+from lazycache.evaluation import PLAIN, call_pure
 from lazycache_storage.arrayhash import array_digest
 from lazycache_storage.digest import Digest, digest_of_token
 
@@ -163,15 +163,19 @@ def open_array(cache: Cache, node: Node) -> zarr.Array[Any]:
     return as_zarr(np.asanyarray(value))
 
 
-def opened(value: Any) -> Any:
-    """Return a result that could not be stored, as arrays of the pieces that were written."""
+def opened(value: Any, node: Node) -> Any:
+    """Return the result of `node`, which could not be stored, as arrays of the pieces that were written."""
     from lazycache_storage.objects import open_array
     from lazycache_storage.spooling import Spooled
 
     def open_spooled(part: Spooled) -> Any:
         return open_array(part.written.path, part.written.ref)
 
-    return replace_members(value, lambda part: isinstance(part, Spooled), open_spooled)
+    try:
+        return replace_members(value, lambda part: isinstance(part, Spooled), open_spooled)
+    except (StoreError, OSError):
+        # They went with the record that could not be read back.
+        return PLAIN.evaluate(node)
 
 
 def _tokens(value: Any) -> Iterator[tuple[Any, bytes]]:

@@ -329,7 +329,7 @@ class CachedEvaluation(Evaluation):
                 cache.counters.stored(record)
                 self._adopt(node, record)
         if record is None:
-            value = pieces.opened(value)
+            value = pieces.opened(value, node)
         if self._uses[id(node)]:
             self._values[id(node)] = value
         return record
