@@ -4,16 +4,21 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 GROUPS_demo := --group demo
 GROUPS_test := --group test
+GROUPS_torch := --group test --group torch
 GROUPS_check := --group test --group check --group demo
 GROUPS_bench := --group bench
 
-.PHONY: demo test check lint types doctest wheel bench stress clean
+.PHONY: demo test test-torch check lint types doctest wheel bench stress clean
 
 demo: .venv/.demo
 	$(BIN)/python examples/temperatures/demo.py
 
 test: .venv/.test
 	$(BIN)/python -m pytest -n 2
+
+# Apart from the other tests, since torch is large.
+test-torch: .venv/.torch
+	$(BIN)/python -m pytest -n 2 tests/array/test_backends.py tests/digests/test_optional_libraries.py
 
 check: lint types doctest wheel
 
