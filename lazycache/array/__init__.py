@@ -233,7 +233,6 @@ from lazycache.array.reductions import (
     any,  # noqa: A004
     argmax,
     argmin,
-    average,
     count_nonzero,
     cumprod,
     cumsum,
@@ -242,12 +241,9 @@ from lazycache.array.reductions import (
     diff,
     max,  # noqa: A004
     mean,
-    median,
     min,  # noqa: A004
-    percentile,
     prod,
     ptp,
-    quantile,
     std,
     sum,  # noqa: A004
     var,
@@ -276,6 +272,7 @@ from lazycache.array.sharing import (
     lazy_cache,
     shared_intermediates,
 )
+from lazycache.array.statistics import average, median, percentile, quantile
 from lazycache.array.tracing import trace
 from lazycache.array.typing_functions import (
     __array_namespace_info__,

@@ -30,7 +30,7 @@ from lazycache.array.infer.reductions import (
     searched,
 )
 from lazycache.array.node import make
-from lazycache.array.operands import Operand, operand
+from lazycache.array.operands import operand
 from lazycache.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def plain_axis(axis: Any) -> Axis:
     return operator.index(axis)
 
 
-def _options(axis: Axis, keepdims: bool, **others: Any) -> dict[str, Any]:
+def options_of(axis: Axis, keepdims: bool, **others: Any) -> dict[str, Any]:
     options: dict[str, Any] = {} if axis is None else {"axis": axis}
     if keepdims:
         options["keepdims"] = True
@@ -68,7 +68,7 @@ def _options(axis: Axis, keepdims: bool, **others: Any) -> dict[str, Any]:
     return options
 
 
-def _reduce(
+def reduce_axes(
     name: str, x: Any, axis: Any, dtype: DType, keepdims: bool, given: Any, initial: Any, where: Any
 ) -> LazyArray:
     found = operand(x)
@@ -76,7 +76,7 @@ def _reduce(
     shape = reduced(found.shape, along, keepdims)
     if where is not NO_VALUE:
         where = operand(where).arg
-    options = _options(along, keepdims, dtype=numpy_dtype(given), initial=initial, where=where)
+    options = options_of(along, keepdims, dtype=numpy_dtype(given), initial=initial, where=where)
     return make(array_function(name), (found.arg,), options, shape, dtype, found.backend)
 
 
@@ -93,9 +93,9 @@ def _totals(name: str, ufunc: np.ufunc) -> Callable[..., LazyArray]:
     ) -> LazyArray:
         refuse_out(out)
         known = accumulated_dtype(ufunc, operand(x).dtype) if dtype is None else numpy_dtype(dtype)
-        return _reduce(name, x, axis, known, keepdims, dtype, initial, where)
+        return reduce_axes(name, x, axis, known, keepdims, dtype, initial, where)
 
-    return _documented(total, name, "Over all axes, or those of `axis`")
+    return documented(total, name, "Over all axes, or those of `axis`")
 
 
 def _extremes(name: str, ufunc: np.ufunc) -> Callable[..., LazyArray]:
@@ -118,20 +118,20 @@ def _extremes(name: str, ufunc: np.ufunc) -> Callable[..., LazyArray]:
                     "specify 'initial'"
                 )
             check_identity(found.shape, plain_axis(axis), word)
-        return _reduce(name, x, axis, accumulated_dtype(ufunc, found.dtype), keepdims, None, initial, where)
+        return reduce_axes(name, x, axis, accumulated_dtype(ufunc, found.dtype), keepdims, None, initial, where)
 
-    return _documented(extreme, name, "Over all axes, or those of `axis`")
+    return documented(extreme, name, "Over all axes, or those of `axis`")
 
 
 def _truths(name: str) -> Callable[..., LazyArray]:
     def truth(x: Any, /, axis: Any = None, out: Any = None, keepdims: bool = False, where: Any = NO_VALUE) -> LazyArray:
         refuse_out(out)
-        return _reduce(name, x, axis, BOOL, keepdims, None, NO_VALUE, where)
+        return reduce_axes(name, x, axis, BOOL, keepdims, None, NO_VALUE, where)
 
-    return _documented(truth, name, "Over all axes, or those of `axis`")
+    return documented(truth, name, "Over all axes, or those of `axis`")
 
 
-def _documented(function: Callable[..., LazyArray], name: str, text: str) -> Callable[..., LazyArray]:
+def documented(function: Callable[..., LazyArray], name: str, text: str) -> Callable[..., LazyArray]:
     function.__name__ = function.__qualname__ = name
     function.__module__ = "lazycache.array"
     function.__doc__ = f"{text}, as numpy's ``{name}``."
@@ -146,12 +146,12 @@ all = _truths("all")  # noqa: A001
 any = _truths("any")  # noqa: A001
 
 
-def _check_axes(x: Any, axis: Any) -> None:
+def check_axes(x: Any, axis: Any) -> None:
     """Refuse axis 0 of a 0-d array, which numpy takes in sums and not in means."""
     normalize_axes(plain_axis(axis), len(operand(x).shape))
 
 
-def _averaged(dtype: DType) -> DType:
+def averaged(dtype: DType) -> DType:
     """Return the dtype of a mean; a TypeError for what cannot be added up."""
     if dtype is not None and dtype.kind in "SUM":
         ufunc_dtype(np.true_divide, (accumulated_dtype(np.add, dtype), int))
@@ -159,7 +159,7 @@ def _averaged(dtype: DType) -> DType:
 
 
 def _spread_dtype(dtype: DType) -> DType:
-    found = _averaged(dtype)
+    found = averaged(dtype)
     return None if found is None else real_dtype(ufunc_dtype(np.square, (found,)))
 
 
@@ -174,9 +174,9 @@ def mean(
 ) -> LazyArray:
     """Return the arithmetic mean; of integers as float64."""
     refuse_out(out)
-    _check_axes(x, axis)
-    known = _averaged(operand(x).dtype) if dtype is None else numpy_dtype(dtype)
-    return _reduce("mean", x, axis, known, keepdims, dtype, NO_VALUE, where)
+    check_axes(x, axis)
+    known = averaged(operand(x).dtype) if dtype is None else numpy_dtype(dtype)
+    return reduce_axes("mean", x, axis, known, keepdims, dtype, NO_VALUE, where)
 
 
 def _spreads(name: str) -> Callable[..., LazyArray]:
@@ -197,18 +197,18 @@ def _spreads(name: str) -> Callable[..., LazyArray]:
             if ddof != 0:
                 raise ValueError("ddof and correction can't be provided simultaneously.")
             ddof = correction
-        _check_axes(x, axis)
+        check_axes(x, axis)
         known = _spread_dtype(found.dtype) if dtype is None else real_dtype(numpy_dtype(dtype))
         along = plain_axis(axis)
         shape = reduced(found.shape, along, keepdims)
         if where is not NO_VALUE:
             where = operand(where).arg
-        options = _options(along, keepdims, dtype=numpy_dtype(dtype), where=where)
+        options = options_of(along, keepdims, dtype=numpy_dtype(dtype), where=where)
         if ddof:
             options["correction"] = ddof
         return make(array_function(name), (found.arg,), options, shape, known, found.backend)
 
-    return _documented(spread, name, "About the mean over all axes, or those of `axis`")
+    return documented(spread, name, "About the mean over all axes, or those of `axis`")
 
 
 std = _spreads("std")
@@ -221,9 +221,9 @@ def _positions(name: str) -> Callable[..., LazyArray]:
         found = operand(x)
         along = plain_axis(axis)
         shape = searched(found.shape, along, keepdims, name)  # type: ignore[arg-type]
-        return make(array_function(name), (found.arg,), _options(along, keepdims), shape, INTP, found.backend)
+        return make(array_function(name), (found.arg,), options_of(along, keepdims), shape, INTP, found.backend)
 
-    return _documented(position, name, "Of the flattened array, or along `axis`")
+    return documented(position, name, "Of the flattened array, or along `axis`")
 
 
 argmax = _positions("argmax")
@@ -232,7 +232,7 @@ argmin = _positions("argmin")
 
 def count_nonzero(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> LazyArray:
     """Return how many elements are not zero."""
-    return _reduce("count_nonzero", x, axis, INTP, keepdims, None, NO_VALUE, NO_VALUE)
+    return reduce_axes("count_nonzero", x, axis, INTP, keepdims, None, NO_VALUE, NO_VALUE)
 
 
 def _running(name: str, ufunc: np.ufunc, initial: bool) -> Callable[..., LazyArray]:
@@ -246,12 +246,12 @@ def _running(name: str, ufunc: np.ufunc, initial: bool) -> Callable[..., LazyArr
         along = None if axis is None else operator.index(axis)
         shape = accumulated(found.shape, along, include_initial)
         known = accumulated_dtype(ufunc, found.dtype) if dtype is None else numpy_dtype(dtype)
-        options = _options(along, False, dtype=numpy_dtype(dtype))
+        options = options_of(along, False, dtype=numpy_dtype(dtype))
         if include_initial:
             options["include_initial"] = True
         return make(array_function(name), (found.arg,), options, shape, known, found.backend)
 
-    return _documented(running, name, "Running along `axis`")
+    return documented(running, name, "Running along `axis`")
 
 
 cumulative_sum = _running("cumulative_sum", np.add, True)
@@ -293,64 +293,4 @@ def ptp(x: Any, /, axis: Any = None, out: Any = None, keepdims: bool = False) ->
     found = operand(x)
     check_identity(found.shape, plain_axis(axis), "maximum")
     dtype = None if found.dtype is None else ufunc_dtype(np.subtract, (found.dtype, found.dtype))
-    return _reduce("ptp", x, axis, dtype, keepdims, None, NO_VALUE, NO_VALUE)
-
-
-def median(x: Any, /, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> LazyArray:
-    """Return the median."""
-    refuse_out(out)
-    _check_axes(x, axis)
-    return _reduce("median", x, axis, _averaged(operand(x).dtype), keepdims, None, NO_VALUE, NO_VALUE)
-
-
-def _quantiles(name: str, limit: float) -> Callable[..., LazyArray]:
-    def quantile(x: Any, q: Any, /, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> LazyArray:
-        refuse_out(out)
-        found, wanted = operand(x), operand(q)
-        if isinstance(q, (int, float)) and not 0 <= q <= limit:
-            raise ValueError(f"{name.capitalize()}s must be in the range [0, {int(limit)}]")
-        along = plain_axis(axis)
-        shape = (*wanted.shape, *reduced(found.shape, along, keepdims))
-        dtype = _quantile_dtype(found, wanted)
-        return make(
-            array_function(name), (found.arg, wanted.arg), _options(along, keepdims), shape, dtype, found.backend
-        )
-
-    return _documented(quantile, name, "Over all axes, or those of `axis`")
-
-
-def _quantile_dtype(x: Operand, q: Operand) -> DType:
-    if x.dtype is None or q.dtype is None:
-        return None
-    if x.dtype.kind == "c":
-        raise TypeError("a must be an array of real numbers")
-    if x.dtype.kind in "mM":
-        return x.dtype
-    if x.dtype.kind == "b":
-        ufunc_dtype(np.subtract, (x.dtype, x.dtype))
-    return result_type((mean_dtype(x.dtype), float if isinstance(q.kind, type) else mean_dtype(q.dtype)))
-
-
-quantile = _quantiles("quantile", 1)
-percentile = _quantiles("percentile", 100)
-
-
-def average(x: Any, /, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> LazyArray:
-    """Return the weighted mean."""
-    found = operand(x)
-    if weights is None:
-        return mean(x, axis=axis, keepdims=keepdims)
-    heavy = operand(weights)
-    along = plain_axis(axis)
-    if heavy.shape != found.shape:
-        if along is None:
-            raise TypeError("Axis must be specified when shapes of a and weights differ.")
-        if heavy.shape != tuple(found.shape[one] for one in normalize_axes(along, len(found.shape))):
-            raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
-    dtype = result_type((mean_dtype(found.dtype), heavy.dtype))
-    if found.dtype is not None and found.dtype.kind in "biu":
-        dtype = result_type((found.dtype, heavy.dtype, np.dtype(float)))
-    options = _options(along, keepdims)
-    options["weights"] = heavy.arg
-    shape = reduced(found.shape, along, keepdims)
-    return make(array_function("average"), (found.arg,), options, shape, dtype, found.backend)
+    return reduce_axes("ptp", x, axis, dtype, keepdims, None, NO_VALUE, NO_VALUE)
