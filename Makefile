@@ -31,7 +31,7 @@ types: .venv/.check
 	$(BIN)/mypy
 
 doctest: .venv/.check
-	$(BIN)/python -m pytest -q --doctest-modules lazycache storage/lazycache_storage
+	LAZYCACHE_DIR=$$(mktemp -d) $(BIN)/python -m pytest -q --doctest-modules lazycache storage/lazycache_storage
 
 wheel: .venv/.check
 	$(BIN)/python tools/check_wheel.py
