@@ -61,6 +61,7 @@ def plain_axis(axis: Any) -> Axis:
 
 
 def options_of(axis: Axis, keepdims: bool, **others: Any) -> dict[str, Any]:
+    """Return the keyword arguments of a node: those that are not the default."""
     options: dict[str, Any] = {} if axis is None else {"axis": axis}
     if keepdims:
         options["keepdims"] = True
@@ -71,6 +72,7 @@ def options_of(axis: Axis, keepdims: bool, **others: Any) -> dict[str, Any]:
 def reduce_axes(
     name: str, x: Any, axis: Any, dtype: DType, keepdims: bool, given: Any, initial: Any, where: Any
 ) -> LazyArray:
+    """Make the node of a function that takes axes away."""
     found = operand(x)
     along = plain_axis(axis)
     shape = reduced(found.shape, along, keepdims)
@@ -132,6 +134,7 @@ def _truths(name: str) -> Callable[..., LazyArray]:
 
 
 def documented(function: Callable[..., LazyArray], name: str, text: str) -> Callable[..., LazyArray]:
+    """Give a function that was made from a pattern its name and its text."""
     function.__name__ = function.__qualname__ = name
     function.__module__ = "lazycache.array"
     function.__doc__ = f"{text}, as numpy's ``{name}``."
