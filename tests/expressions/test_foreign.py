@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 import pytest
-import scipy.sparse  # type: ignore[import-untyped]
+import scipy.sparse
 
 from lazycache import compute, computed, key, lazy
 from lazycache.nodes import Node

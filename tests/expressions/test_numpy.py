@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.special  # type: ignore[import-untyped]
+import scipy.special
 
 from lazycache import compute, computed, key, lazy
 from lazycache.errors import NotComputedError

@@ -3,10 +3,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 import pytest
-import scipy.sparse  # type: ignore[import-untyped]
-import scipy.spatial  # type: ignore[import-untyped]
+import scipy.sparse
+import scipy.spatial
 
 from tests.storage.shelf import Shelf, facts
 from tests.storage.values import BIG, Pair
