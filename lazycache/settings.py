@@ -81,6 +81,14 @@ def parse_age(text: str, setting: str = "age") -> float:
     return float(match[1]) * _AGE_UNITS[match[2] or "s"]
 
 
+def working_folder() -> str:
+    """Return the working folder, or an empty text if that was removed."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return ""
+
+
 def find_store_path() -> tuple[str, str]:
     """Return the folder of the default store, and which setting named it."""
     setting = _lookup("dir")
@@ -126,7 +134,7 @@ def _lookup(name: str) -> Setting | None:
     value = os.environ.get(variable)
     if value:
         return Setting(value, variable)
-    table, path = _project_table(os.getcwd())
+    table, path = _project_table(working_folder())
     if name not in table:
         return None
     value = table[name]

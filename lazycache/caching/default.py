@@ -30,7 +30,7 @@ def default_cache() -> Cache:
     active = _entered.get()
     if active is not None:
         return active
-    where = (os.environ.get("LAZYCACHE_DIR"), os.environ.get("LAZYCACHE_MODE"), os.getcwd())
+    where = (os.environ.get("LAZYCACHE_DIR"), os.environ.get("LAZYCACHE_MODE"), settings.working_folder())
     found = _by_settings.get(where)
     if found is None:
         from lazycache.caching.cache import Cache

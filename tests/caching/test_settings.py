@@ -1,0 +1,80 @@
+"""Where the default store is, and how it behaves: the block, the environment, the project, the user's folder."""
+
+import os
+import warnings
+from pathlib import Path
+
+import pytest
+
+from lazycache import Cache, cache, computed
+from lazycache.caching import default_cache
+from lazycache.errors import CacheFaultWarning, SettingError
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a project folder; the working folder is two levels below it, and the environment says nothing."""
+    monkeypatch.delenv("LAZYCACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    below = tmp_path / "project" / "a" / "b"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    return tmp_path / "project"
+
+
+def test_the_users_folder_is_the_last_resort_and_lasts(project: Path, tmp_path: Path) -> None:
+    assert cache(computed(20) + 1) == 21
+    assert Path(default_cache().path) == tmp_path / "user" / "lazycache"
+    assert computed(20) + 1 in Cache(tmp_path / "user" / "lazycache")
+
+
+def test_a_project_file_upwards_sets_place_and_mode(project: Path, tmp_path: Path) -> None:
+    (project / "pyproject.toml").write_text('[tool.lazycache]\ndir = "kept/here"\nmode = "refresh"\n')
+    (project / "a" / "pyproject.toml").write_text("[tool.other]\nx = 1\n")
+    assert cache(computed(20) + 2) == 22
+    assert (Path(default_cache().path), default_cache().mode) == (project / "kept" / "here", "refresh")
+    assert not (tmp_path / "user").exists()
+
+
+def test_the_environment_goes_before_the_project_and_a_block_before_both(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "pyproject.toml").write_text('[tool.lazycache]\ndir = "kept"\nmode = "off"\n')
+    monkeypatch.setenv("LAZYCACHE_DIR", str(tmp_path / "environment"))
+    monkeypatch.setenv("LAZYCACHE_MODE", "rw")
+    assert (Path(default_cache().path), default_cache().mode) == (tmp_path / "environment", "rw")
+    with Cache(tmp_path / "outer") as outer:
+        with Cache(tmp_path / "inner") as inner:
+            assert default_cache() is inner
+        assert default_cache() is outer
+        cache(computed(20) + 3)
+        assert computed(20) + 3 in outer
+    assert Path(default_cache().path) == tmp_path / "environment"
+
+
+def test_a_project_file_that_is_no_toml_is_left_out_with_a_warning(project: Path, tmp_path: Path) -> None:
+    (project / "a" / "pyproject.toml").write_text("[tool.lazycache\n")
+    with pytest.warns(CacheFaultWarning, match="not valid TOML"):
+        assert cache(computed(20) + 4) == 24
+
+
+def test_a_mode_that_means_nothing_names_the_file(project: Path) -> None:
+    (project / "pyproject.toml").write_text('[tool.lazycache]\nmode = "sometimes"\n')
+    with pytest.raises(SettingError, match=r"pyproject\.toml is 'sometimes', expected one of rw, ro, refresh, off"):
+        cache(computed(20) + 5)
+
+
+@pytest.mark.parametrize("place", ["environment", "user"])
+def test_a_working_folder_that_was_removed_stops_nobody(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    if place == "environment":
+        monkeypatch.setenv("LAZYCACHE_DIR", str(tmp_path / "environment"))
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    os.chdir(gone)
+    gone.rmdir()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cache(computed(20) + 6) == 26
+    assert computed(20) + 6 in Cache(tmp_path / ("environment" if place == "environment" else "user/lazycache"))
