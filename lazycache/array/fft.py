@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from lazycache.array.backends import NUMPY_RULES
 from lazycache.array.creation import arange
 from lazycache.array.functions import array_function
 from lazycache.array.infer import Size
 from lazycache.array.infer.dtypes import FLOAT64, DType, complex_dtype, real_dtype, result_type
 from lazycache.array.infer.reductions import normalize_axes, normalize_axis
 from lazycache.array.node import make
-from lazycache.array.operands import operand
+from lazycache.array.operands import Operand, operand
 from lazycache.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
@@ -23,6 +24,12 @@ __all__ = [
 ]  # fmt: skip
 
 _NORMS = (None, "backward", "ortho", "forward")
+
+
+def _dtype_of(x: Operand) -> DType:
+    """Return the dtype of what is transformed, unless it is of integers, for which each backend has its default."""
+    keeps = x.dtype is None or x.dtype.kind in "fc" or x.backend in NUMPY_RULES
+    return x.dtype if keeps else None
 
 
 def _complex(dtype: DType) -> DType:
@@ -68,7 +75,7 @@ def _one(name: str) -> Callable[..., LazyArray]:
         length = _size(name, size, n)
         _check_points(n if n is not None else length if name in ("irfft", "hfft") else size)
         shape = (*found.shape[:position], length, *found.shape[position + 1 :])
-        dtype = _real(found.dtype) if name in ("irfft", "hfft") else _complex(found.dtype)
+        dtype = (_real if name in ("irfft", "hfft") else _complex)(_dtype_of(found))
         if name in ("rfft", "ihfft") and found.dtype is not None and found.dtype.kind == "c":
             raise TypeError(f"ufunc '{name}' did not contain a loop with signature matching types {found.dtype!r}")
         options = {**({} if n is None else {"n": n}), **({} if axis == -1 else {"axis": axis})}
@@ -101,10 +108,10 @@ def _many(name: str, default_axes: tuple[int, ...] | None) -> Callable[..., Lazy
             length = _size(inner if last else "fft", sizes[axis], None if n == -1 else n)
             _check_points(length if inner == "irfft" and last else n if n is not None else sizes[axis])
             sizes[axis] = length
-        dtype = _complex(found.dtype)
+        dtype = _complex(_dtype_of(found))
         if inner == "irfft":
             # Over several axes the last transform is of complex numbers.
-            dtype = real_dtype(dtype) if len(chosen) > 1 else _real(found.dtype)
+            dtype = real_dtype(dtype) if len(chosen) > 1 else _real(_dtype_of(found))
         options: dict[str, Any] = {} if axes == default_axes and s is None else {"axes": chosen}
         if s is not None:
             options["s"] = lengths

@@ -83,6 +83,19 @@ def test_functions_beyond_the_standard(make: Any) -> None:
         np.testing.assert_allclose(np.asarray(built.compute()), expected)
 
 
+def test_what_only_the_backend_can_know_is_left_open() -> None:
+    torch = pytest.importorskip("torch")
+    ints = lz.array(torch.arange(3))
+    assert (ints + 1).dtype == torch.int64
+    for built in (ints / 2, ints + 0.5, lz.fft.fft(ints), lz.sign(ints > 1)):
+        assert built.dtype is None
+        built.compute()
+    # A tensor without axes does not decide the dtype.
+    mixed = lz.array(torch.ones(3)) * lz.array(torch.tensor(2.0, dtype=torch.float64))
+    assert mixed.dtype is None
+    assert mixed.compute().dtype == torch.float32
+
+
 def test_creation_names_its_backend() -> None:
     pytest.importorskip("array_api_strict")
     made = lz.zeros((2, 3), dtype="f4", backend="array_api_strict")

@@ -127,5 +127,9 @@ def foreign_dtype(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> DType:
     if any(one is None or one != arrays[0] for one in arrays) or not arrays:
         return BOOL if ufunc.__name__ in ALWAYS_BOOL else None
     dtype = arrays[0]
-    found = ufunc_dtype(ufunc, operands)
+    try:
+        found = ufunc_dtype(ufunc, operands)
+    except TypeError:
+        # What numpy refuses, another backend may take.
+        return None
     return found if found is not None and found in (dtype, BOOL) else None
