@@ -42,7 +42,7 @@ def default_cache() -> Cache:
     return found
 
 
-def cache(x: Any, *, copy: bool = False) -> Any:
+def cache(x: Any, *, copy: bool = False, n_jobs: int | None = None, executor: Any = None) -> Any:
     """Evaluate expressions through the default cache; see `Cache.__call__`.
 
     Examples
@@ -54,4 +54,4 @@ def cache(x: Any, *, copy: bool = False) -> Any:
     >>> cache(e)
     1024
     """
-    return default_cache()(x, copy=copy)
+    return default_cache()(x, copy=copy, n_jobs=n_jobs, executor=executor)

@@ -21,7 +21,15 @@ import msgspec
 import numpy as np
 
 from lazycache.caching.details import know_token
-from lazycache.errors import CacheFaultWarning, LockTimeoutError, NotStorableError, NotStoredWarning, StoreError
+from lazycache.errors import (
+    CacheFaultWarning,
+    CorruptEntryError,
+    LockTimeoutError,
+    NotStorableError,
+    NotStoredWarning,
+    StoreError,
+    UntrustedPickleError,
+)
 from lazycache.evaluation import MISSING
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import RemovedEntryError
@@ -112,6 +120,10 @@ class GuardedStore:
             self.fault("look up a result", error)
             return None
 
+    def find_again(self, key: Digest) -> Record | None:
+        """Return the record under `key` as others have left it meanwhile, or None."""
+        return self.ask("look up a result", lambda store: store.find_again(key))
+
     def load(self, record: Record, key: Digest) -> Any:
         """Return the value of a record, or MISSING."""
         store = self.store
@@ -196,8 +208,9 @@ class GuardedStore:
         warnings.warn(f"the result of {what} was not stored: {reason}", NotStoredWarning, stacklevel=2)
 
     def hold_back(self, *calls: str) -> None:
-        """Do not tell that these calls were not stored; somebody else will."""
+        """Do not tell that these calls were not stored, nor that a result cannot be loaded; somebody else will."""
         self._told.update([f"not stored:{call}" for call in calls])
+        self._told.update([f"load a result:{kind.__name__}" for kind in (CorruptEntryError, UntrustedPickleError)])
 
     def ask(self, action: str, question: Callable[[Store], T]) -> T | None:
         """Ask the store something small; None if it failed."""

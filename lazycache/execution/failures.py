@@ -6,6 +6,8 @@ import pickle
 from types import FunctionType
 from typing import Any, NamedTuple
 
+from lazycache.execution.reading import read
+
 PICKLE_FAULTS = (
     pickle.PickleError,
     ArithmeticError,
@@ -84,7 +86,7 @@ def pack_error(error: BaseException) -> bytes:
 
 def unpack_error(data: bytes) -> BaseException:
     """Return the exception in `data`; its first cause tells where it was raised."""
-    links, text = pickle.loads(data)
+    links, text = read(data)
     errors: list[BaseException] = [
         link.error.build() if isinstance(link.error, Packed) else link.error for link in links
     ]

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextvars
 import functools
 import os
-import pickle
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,6 +18,7 @@ from lazycache import current
 from lazycache.errors import NotShippableError
 from lazycache.evaluation import PLAIN
 from lazycache.execution.failures import PICKLE_FAULTS, WorkerFailure, pack_error, unpack_error
+from lazycache.execution.reading import read, read_in_worker
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -109,7 +109,7 @@ def _not_shippable(task: Task, error: BaseException) -> NotShippableError:
 def receive(future: Future[Any]) -> Any:
     """Return what `work` returned in another process, or raise what the call raised."""
     try:
-        return pickle.loads(future.result())
+        return read(future.result())
     except WorkerFailure as failure:
         error = unpack_error(failure.data)
     # Outside of the block, so that the carrier is no context of what it carried.
@@ -129,7 +129,7 @@ def _work(packed: bytes, data: bytes) -> bytes:
 
     try:
         surroundings = _open(packed)
-        task: Task = pickle.loads(data)
+        task: Task = read_in_worker(data)
     except (AttributeError, ImportError) as error:
         raise NotShippableError(
             what="a call", reason=f"a worker does not find what it needs ({type(error).__name__}: {error})"
@@ -144,5 +144,5 @@ def _work(packed: bytes, data: bytes) -> bytes:
 
 @functools.lru_cache(maxsize=4)
 def _open(packed: bytes) -> Surroundings:
-    surroundings: Surroundings = pickle.loads(packed)
+    surroundings: Surroundings = read_in_worker(packed)
     return surroundings

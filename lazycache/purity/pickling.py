@@ -12,6 +12,8 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from lazycache.execution.reading import read
+
 if TYPE_CHECKING:
     from lazycache.purity.callee import PureFunction
 
@@ -76,12 +78,10 @@ def _find(module: str, qualname: str) -> Any:
 
 def rebuild(kind: type[PureFunction], code: bytes, *parts: Any) -> PureFunction:
     """Return a pure function that was pickled by value."""
-    import pickle
-
     function = kind.__new__(kind)
     token = _around.set((*_around.get(), function))
     try:
-        inner: Callable[..., Any] = pickle.loads(code)
+        inner: Callable[..., Any] = read(code)
     finally:
         _around.reset(token)
     function.restore(inner, *parts)
