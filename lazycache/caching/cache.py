@@ -180,12 +180,9 @@ class Cache:
 
     def _find_valid(self, key: Digest, node: Node) -> Record | None:
         """Return the record under `key` if what it depends on is as it was."""
-        if self.mode == "refresh" and key not in self._refreshed:
-            record = self._guard.find_again(key) if self._refreshed_since < math.inf else None
-            if record is None or record.created < self._refreshed_since:
-                return None
-        else:
-            record = self._guard.find(key)
+        record = self._guard.find(key)
+        if self.mode == "refresh" and record and key not in self._refreshed and record.created < self._refreshed_since:
+            return None
         if record is None or self._claims.contested(node):
             return None
         if not record.files:
@@ -253,7 +250,10 @@ class Cache:
         if record is None:
             return default
         value = self._guard.load(record, key_of(expression))
-        return default if value is MISSING else value
+        if value is MISSING:
+            return default
+        inputs.join_frame(record)
+        return value
 
     def open(self, expression: Node) -> zarr.Array[Any]:
         """Return the stored array of a node, for reading parts of it; computed first if need be.

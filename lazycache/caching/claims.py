@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 import msgspec
 
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from lazycache.caching.guard import GuardedStore
     from lazycache.nodes import Node
     from lazycache.purity import PureFunction
-
-
-_MOST_CLEAR = 100_000
 
 
 class Claim(msgspec.Struct, frozen=True, array_like=True):
@@ -42,8 +39,8 @@ class Claims:
         self._guard = guard
         self._verdicts: WeakKeyDictionary[PureFunction, bool] = WeakKeyDictionary()
         self._taken: WeakSet[PureFunction] = WeakSet()
-        # Keys of calls with no contested function at or below them.
-        self._clear: set[bytes] = set()
+        # Nodes with no contested function at or below them. Not their keys: two functions may give one key.
+        self._clear: WeakValueDictionary[int, Node] = WeakValueDictionary()
 
     def contested(self, node: Node) -> bool:
         """Say whether another function holds the name and version of one that `node` is made with.
@@ -54,15 +51,15 @@ class Claims:
         functions = self._functions(node)
         if any(self._is_contested(function) for function in functions):
             return True
-        if all(function in self._verdicts for function in functions):
-            self._note_clear(node)
+        if node._deps and all(function in self._verdicts for function in functions):
+            self._clear[id(node)] = node
         return False
 
     def take(self, node: Node) -> bool:
         """Claim the functions that `node` is made with, before its result is stored; False if another has a name."""
         if not all(self._take(function) for function in self._functions(node)):
             return False
-        self._note_clear(node)
+        self._clear[id(node)] = node
         return True
 
     def _functions(self, node: Node) -> list[PureFunction]:
@@ -72,19 +69,13 @@ class Claims:
         while stack:
             part = stack.pop()
             function = part._function
-            if function is None or id(part) in seen or part._key in clear:
+            if function is None or id(part) in seen or clear.get(id(part)) is part:
                 continue
             seen.add(id(part))
             if function.is_pure and function.version:
                 found[id(function)] = function
             stack.extend(part._deps)
         return list(found.values())
-
-    def _note_clear(self, node: Node) -> None:
-        if len(self._clear) >= _MOST_CLEAR:
-            self._clear.clear()
-        if node._key is not None:
-            self._clear.add(node._key)
 
     def _is_contested(self, function: PureFunction) -> bool:
         known = self._verdicts.get(function)

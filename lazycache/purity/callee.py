@@ -9,9 +9,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from lazycache import current
-from lazycache.expressions import HashedLeaf, Node, build, build_bound
+from lazycache.expressions import HashedLeaf, Node, build, build_bound, computed
 from lazycache.files import Hasher, hash_argument, hasher_name, ignore
-from lazycache.graph import find_nodes
+from lazycache.graph import find_nodes, substitute
 from lazycache.nests import only_natives
 from lazycache.nodes import NO_KWARGS
 from lazycache.protection import protect
@@ -145,8 +145,9 @@ class PureFunction:
     def _apply_rules(self, bound: tuple[Any, ...]) -> tuple[Any, ...]:
         changed = list(bound)
         for position, name, hasher in self._rules:
-            if not _holds_nodes((bound[position],)):
-                changed[position] = self._hash(name, hasher, bound[position])
+            value = _without_leaves(bound[position])
+            if not _holds_nodes((value,)):
+                changed[position] = self._hash(name, hasher, value)
         return tuple(changed)
 
     def _hash(self, name: str, hasher: Hasher, value: Any) -> Any:
@@ -334,6 +335,16 @@ def _with_protected(function: Callable[..., Any]) -> Callable[..., Any]:
         return function
     keywords = {name: protect(value) for name, value in function.keywords.items()}
     return functools.partial(function.func, *map(protect, function.args), **keywords)
+
+
+def _without_leaves(value: Any) -> Any:
+    """Return an argument with the values of the leaves in it, if no other nodes are there: it is the same call."""
+    if only_natives((value,)):
+        return value
+    nodes = find_nodes(value)
+    if nodes and all(type(node) is computed for node in nodes):
+        return substitute(value, {id(node): node._value for node in nodes})
+    return value
 
 
 def _holds_nodes(bound: tuple[Any, ...]) -> bool:

@@ -312,7 +312,7 @@ def test_a_young_file_of_an_evaluated_argument_is_compared_by_content(
     assert cache(read(download("f"))) == "two"
 
 
-@pytest.mark.parametrize("way", ["compute", "raw", "off", "compute of a hasher's node"])
+@pytest.mark.parametrize("way", ["compute", "raw", "off", "compute of a hasher's node", "get"])
 def test_files_that_a_body_reads_without_the_cache_count(tmp_path: Path, cache: Cache, read: Any, way: str) -> None:
     path = write(tmp_path / "f", "one")
     off = Cache(tmp_path / "off", mode="off")
@@ -325,6 +325,7 @@ def test_files_that_a_body_reads_without_the_cache_count(tmp_path: Path, cache: 
         "compute": lambda: compute(read(computed(path)) + ""),
         "raw": inner.raw,
         "off": lambda: off(read(computed(path)) + ""),
+        "get": lambda: cache.get(read(computed(path))),
         "compute of a hasher's node": lambda: compute(read(computed("").join([path])) + ""),
     }
 
@@ -332,8 +333,9 @@ def test_files_that_a_body_reads_without_the_cache_count(tmp_path: Path, cache: 
     def outer(way: str, call: Any) -> str:
         return str(call())
 
+    cache(read(path))
     assert cache(outer(way, ways[way])) == "one"
-    write(tmp_path / "f", "two", OLD + 100)
+    cache(read(write(tmp_path / "f", "two", OLD + 100)))
     assert cache(outer(way, ways[way])) == "two"
 
 

@@ -41,6 +41,8 @@ def test_a_hasher_applies_by_position_by_keyword_and_by_default(data: str) -> No
         lambda: parse(data),
         functools.partial(parse, "foo.dat"),
         functools.partial(parse, filename="foo.dat"),
+        lambda: parse(computed("foo.dat")),
+        lambda: parse(filename=computed("foo.dat")),
     ]
     keys = {key(call()) for call in calls}
     assert len(keys) == 1
