@@ -180,9 +180,12 @@ class Cache:
 
     def _find_valid(self, key: Digest, node: Node) -> Record | None:
         """Return the record under `key` if what it depends on is as it was."""
-        record = self._guard.find(key)
-        if self.mode == "refresh" and record and key not in self._refreshed and record.created < self._refreshed_since:
-            return None
+        if self.mode == "refresh" and key not in self._refreshed:
+            record = self._guard.find_again(key) if self._refreshed_since < math.inf else None
+            if record is None or record.created < self._refreshed_since:
+                return None
+        else:
+            record = self._guard.find(key)
         if record is None or self._claims.contested(node):
             return None
         if not record.files:
