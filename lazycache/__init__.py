@@ -4,7 +4,9 @@ Build lazy expressions, evaluate them with `compute`, or with `cache`, which
 keeps every result on disk under a digest of what was done, on which inputs.
 """
 
-import lazycache.fingerprint  # functions and classes as values get their digests from it
+from importlib import import_module as _import_module
+
+import lazycache.fingerprint  # noqa: F401  functions and classes as values get their digests from it
 from lazycache.blocks import Blocks
 from lazycache.caching import Cache, cache
 from lazycache.current import in_context
@@ -21,6 +23,7 @@ from lazycache.files import (
     unordered,
 )
 from lazycache.keys import key
+from lazycache.nodes import register_drawing
 from lazycache.purity import pure
 
 __all__ = [
@@ -48,3 +51,6 @@ __all__ = [
     "register_type",
     "unordered",
 ]
+
+# Pictures are drawn by a room above the nodes, and only when somebody asks for one.
+register_drawing(lambda name: getattr(_import_module("lazycache.draw"), name))

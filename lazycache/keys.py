@@ -57,6 +57,9 @@ def key(expression: Any) -> Digest:
         raise TypeError(f"key() takes a lazy expression, not a {type(expression).__name__}: wrap it in computed()")
     take_keys((expression,))
     if expression._function is None:
+        if expression._key is not None:
+            # An array that was computed after its key was taken keeps it.
+            return expression._key  # type: ignore[no-any-return]
         return digest_of_token(expression._take_token(None, "value"))
     return expression._key  # type: ignore[no-any-return]
 

@@ -76,6 +76,19 @@ def register_text(program: Callable[[Node], str]) -> None:
     _texts[:] = [program]
 
 
+_drawings: list[Callable[[str], Callable[..., Any]]] = []
+
+
+def register_drawing(find: Callable[[str], Callable[..., Any]]) -> None:
+    """Say where the functions that draw nodes are found; called once, by `lazycache`."""
+    _drawings[:] = [find]
+
+
+def drawing(name: str) -> Callable[..., Any]:
+    """Return a function of `lazycache.draw`, which is imported by then only."""
+    return _drawings[0](name)
+
+
 _collections: list[Any] = []
 
 
@@ -163,6 +176,9 @@ class Node:
 
     def __repr__(self) -> str:
         return _texts[0](self) if _texts else object.__repr__(self)
+
+    def _repr_html_(self) -> str:
+        return str(drawing("to_html")(self))
 
     def __format__(self, spec: str) -> str:
         if spec:

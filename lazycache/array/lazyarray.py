@@ -9,6 +9,7 @@ import numpy as np
 
 from lazycache import pickling
 from lazycache.array import backends, elementwise, manipulation, node
+from lazycache.array.drawn import Drawn
 from lazycache.array.evaluating import compute, compute_constants, settle, settle_one
 from lazycache.array.functions import Unbound
 from lazycache.array.history import History
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _UNSET: Any = object()
 
 
-class LazyArray(Operators, Methods, History, ArrayNode):
+class LazyArray(Operators, Methods, History, Drawn, ArrayNode):
     """An array that has not been computed: a function, its arguments, and what is known of the result.
 
     Parameters
@@ -317,14 +318,6 @@ class LazyArray(Operators, Methods, History, ArrayNode):
     def __repr__(self) -> str:
         dtype = "" if self._dtype is None else f", dtype={self._dtype}"
         return f"<LazyArray(fn={self.fn_name}, shape={self._shape}{dtype}, backend={self._backend!r})>"
-
-    def show(self, filler: str = " ", max_lines: int | None = None, max_depth: int | None = None) -> None:
-        """Print the computation as a nested directory: each node once, later ones refer to its line."""
-        import sys
-
-        from lazycache.array.tree import tree
-
-        sys.stdout.write(tree(self, filler, max_lines, max_depth))
 
 
 def Variable(shape: Any, backend: str | None = None, dtype: Any = None) -> LazyArray:

@@ -158,7 +158,7 @@ def test_keyword_order_does_not_count() -> None:
     assert key(x.sum(axis=0)) != key(x.sum(keepdims=0))
 
 
-@pytest.mark.parametrize("name", ["_private", "__len2__", "_repr_html_", "_ipython_display_", "_repr_mimebundle_"])
+@pytest.mark.parametrize("name", ["_private", "__len2__", "_repr_png_", "_ipython_display_", "_repr_mimebundle_"])
 def test_private_names_and_probes_are_not_attributes(name: str) -> None:
     for node in (computed(3), computed(3) + 1):
         assert not hasattr(node, name)
