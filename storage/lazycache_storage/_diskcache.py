@@ -7,6 +7,8 @@ from typing import Any
 
 import diskcache
 
+from lazycache_storage.accounts import Filling
+
 _NO_LIMIT = 2**62
 
 
@@ -19,8 +21,8 @@ class _BytesDisk(diskcache.Disk):  # type: ignore[misc]
     def get(self, key: bytes, raw: bool) -> bytes:
         return key
 
-    def store(self, value: bytes, read: bool, key: object = None) -> tuple[int, int, None, bytes]:
-        return 0, 1, None, value
+    def store(self, value: Filling, read: bool, key: object = None) -> tuple[int, float, None, bytes]:
+        return value.nbytes, value.seconds, None, value.value
 
     def fetch(self, mode: int, filename: str | None, value: bytes, read: bool) -> bytes:
         return value

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from lazycache_storage import fsio, layout
+from lazycache_storage import accounts, fsio, layout
+from lazycache_storage.accounts import tree_size
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError
 from lazycache_storage.gc.leftovers import find_leftovers, object_paths, remove_leftover
-from lazycache_storage.gc.survey import object_number, tree_size
+from lazycache_storage.gc.survey import object_number
 from lazycache_storage.index import REF_PREFIX, Row
 from lazycache_storage.layout import KEY_BYTES
 from lazycache_storage.objects import verify_object
@@ -248,8 +249,7 @@ def _mend_row(store: "Store", transaction: "Transaction", finding: Finding) -> s
         return ""
     prefix = REF_PREFIX + parsed[0]
     if finding.kind == "missing-ref":
-        if transaction.get(finding.key) is not None:
-            transaction.put(prefix + finding.key, b"")
+        _write_ref(store, transaction, prefix, finding.key)
         return ""
     if finding.kind == "orphan-object":
         return "" if transaction.keys_with_prefix(prefix) else _to_trash(store, finding.path)
@@ -258,6 +258,17 @@ def _mend_row(store: "Store", transaction: "Transaction", finding: Finding) -> s
     for key in {finding.key, *(key[-KEY_BYTES:] for key in transaction.keys_with_prefix(prefix))}:
         _drop_record(transaction, key)
     return _to_trash(store, finding.path)
+
+
+def _write_ref(store: "Store", transaction: "Transaction", prefix: bytes, key: bytes) -> None:
+    value = transaction.get(key)
+    if value is None:
+        return
+    record = decode_record(value)
+    account = accounts.of_record(record, len(value), is_first=True)
+    for ref in record.all_objects():
+        if REF_PREFIX + ref.name == prefix:
+            transaction.put(prefix + key, b"", accounts.of_object(store.path, ref, account.tag))
 
 
 def _drop_record(transaction: "Transaction", key: bytes) -> None:

@@ -9,11 +9,12 @@ everything else; no other row has a key of 32 bytes.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from lazycache_storage import fsio
+from lazycache_storage.accounts import Account, Filling
 from lazycache_storage.connections import BUSY_SECONDS, Connections
 from lazycache_storage.errors import CorruptEntryError, ReadOnlyStoreError
 
@@ -142,7 +143,7 @@ class Index:
         last, upper = prefix, _successor(prefix)
         query = _RANGE.format(">=", "" if upper is None else "AND key < :upper")
         while True:
-            rows = self._fetch(query, {"last": last, "upper": upper, "limit": _PAGE})
+            rows = self.fetch(query, {"last": last, "upper": upper, "limit": _PAGE})
             for key, value, last_used, uses in rows:
                 yield Row(_checked(key, self.path), _checked(value, self.path), last_used, uses)
             if len(rows) < _PAGE:
@@ -152,7 +153,7 @@ class Index:
 
     def count_records(self) -> int:
         """Return the number of records."""
-        return int(self._fetch("SELECT count(*) FROM Cache WHERE raw = 1 AND length(key) = 32", {})[0][0])
+        return int(self.fetch("SELECT count(*) FROM Cache WHERE raw = 1 AND length(key) = 32")[0][0])
 
     def touch(self, uses: Iterable[tuple[bytes, float, int]]) -> None:
         """Note uses of records: triples of key, time of the last use, and number of uses.
@@ -186,11 +187,28 @@ class Index:
 
     def checkpoint(self) -> None:
         """Move what the write-ahead log holds into the database, as far as readers allow."""
-        self._fetch("PRAGMA wal_checkpoint(PASSIVE)", {})
+        self.fetch("PRAGMA wal_checkpoint(PASSIVE)")
 
-    def _fetch(self, query: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
+    def file_bytes(self) -> int:
+        """Return the size of the database, with what is free in it."""
+        ((pages,),), ((size,),) = (self.fetch(f"PRAGMA {name}") for name in ("page_count", "page_size"))
+        return int(pages * size)
+
+    def pack(self) -> None:
+        """Write the database anew without what is free in it; writers wait meanwhile.
+
+        Raises
+        ------
+        sqlite3.OperationalError
+            If there is no space for a second one, or somebody else is writing.
+        """
+        self.fetch("VACUUM")
+        self.checkpoint()
+
+    def fetch(self, query: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
+        """Return all rows of a query, for those who look at many rows at once."""
         with self._connections.use() as connection:
-            return connection.execute(query, parameters).fetchall()
+            return connection.execute(query, parameters or {}).fetchall()
 
     def _writing(self) -> Any:
         """Return the diskcache, which is opened by the first write of a process."""
@@ -227,9 +245,19 @@ class Transaction:
         row = self._connection.execute(_SELECT, (bytes(key),)).fetchone()
         return None if row is None else _checked(row[0], self._path)
 
-    def put(self, key: bytes, value: bytes) -> None:
-        """Write one row; its uses start again at none."""
-        self._writer.set(bytes(key), value)
+    def put(self, key: bytes, value: bytes, entry: Account | None = None) -> None:
+        """Write one row; its uses start again at none.
+
+        Parameters
+        ----------
+        key, value : bytes
+        entry : Account, optional
+            What statistics are to count.
+        """
+        if entry is None:
+            self._writer.set(bytes(key), Filling(value))
+        else:
+            self._writer.set(bytes(key), Filling(value, entry.nbytes, entry.seconds), tag=entry.tag)
 
     def delete(self, key: bytes) -> bool:
         """Remove one row; return whether it was there."""

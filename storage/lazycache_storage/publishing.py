@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import msgspec
 
-from lazycache_storage import fsio, layout
+from lazycache_storage import accounts, fsio, layout
 from lazycache_storage.arrays import Array, Written
 from lazycache_storage.chunked import Chunking
 from lazycache_storage.digest import Digest
@@ -111,7 +111,7 @@ class Publisher:
             row = rows.get(key)
             if row is None:
                 row = msgspec.structs.replace(record, files=files_for_key[key]) if key in files_for_key else record
-                result[key] = row, self._write(transaction, key, row)
+                result[key] = row, self._write(transaction, key, row, is_first=key == keys[0])
             else:
                 result[key] = row, len(row.payload)
         return result
@@ -134,16 +134,17 @@ class Publisher:
         is_whole = all(refresh(self._object_path(ref), ref) is not None for ref in record.all_objects())
         return record if is_whole else None
 
-    def _write(self, transaction: Transaction, key: Digest, record: Record) -> int:
+    def _write(self, transaction: Transaction, key: Digest, record: Record, *, is_first: bool) -> int:
         old = transaction.get(key)
         if old is not None:
             for ref in _refs(old):
                 transaction.delete(REF_PREFIX + ref.name + key)
-        for ref in record.all_objects():
-            transaction.put(REF_PREFIX + ref.name + key, b"")
         data = encode_record(record)
+        account = accounts.of_record(record, len(data), is_first=is_first)
+        for ref in record.all_objects():
+            transaction.put(REF_PREFIX + ref.name + key, b"", accounts.of_object(self._path, ref, account.tag))
         fsio.step("write record")
-        transaction.put(key, data)
+        transaction.put(key, data, account)
         return len(data)
 
     def _place(self, record: Record) -> Record | None:

@@ -8,7 +8,7 @@ import logging
 import os
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import msgspec
@@ -136,6 +136,11 @@ class Store:
             self._rows.write_uses_quietly(self._memory)
         return record
 
+    def find_again(self, key: Digest) -> Record | None:
+        """Return the record under `key`, also if another process has replaced it since it was found here."""
+        self._memory.drop(key)
+        return self.find(key)
+
     def contains(self, key: Digest) -> bool:
         """Tell whether there is a record under `key`; does not count as a use."""
         return self._memory.peek(key) is not None or self._look(key) is not None
@@ -246,6 +251,11 @@ class Store:
         if found:
             self._memory.put(key, record, len(data))
         return found
+
+    def drop_from_memory(self, keys: Iterable[bytes]) -> None:
+        """Forget what the tier in memory knows of keys that were removed from the index."""
+        for key in keys:
+            self._memory.drop(key)
 
     def records(self) -> Iterator[Stored]:
         """Iterate over the records in the order of their keys; those that cannot be read are left out."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lazycache_storage import fsio, layout
-from lazycache_storage.gc.survey import object_number, tree_size
+from lazycache_storage.accounts import tree_size
+from lazycache_storage.gc.survey import object_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

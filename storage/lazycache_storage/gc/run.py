@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lazycache_storage import fsio, layout
+from lazycache_storage.accounts import bytes_on_disk
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError
 from lazycache_storage.gc.leftovers import remove_leftover
 from lazycache_storage.gc.plan import GcPlan
-from lazycache_storage.gc.survey import batched, bytes_on_disk, finish, result_number
+from lazycache_storage.gc.survey import batched, finish, result_number
 from lazycache_storage.index import CLAIM_PREFIX, FILE_PREFIX, REF_PREFIX
 from lazycache_storage.record import Record, decode_record
 
@@ -129,8 +130,7 @@ class _Collector:
                 to_release.update(released_by_row)
         for target in moved:
             fsio.remove(target)
-        for key in dropped:
-            self.store._memory.drop(key)
+        self.store.drop_from_memory(dropped)
         self.result.objects += len(moved)
         self.result.dropped += len(dropped)
         return to_release
@@ -201,12 +201,10 @@ def _remove_empty_folders(store: "Store") -> None:
 
 def _compact(store: "Store", needed_bytes: int) -> None:
     """Pack the index if it takes much more than it needs; writers wait for a second or so meanwhile."""
-    ((pages,),), ((size,),) = (store.index._fetch(f"PRAGMA {name}", {}) for name in ("page_count", "page_size"))
-    if pages * size < needed_bytes * _LOOSE + _LEAST_WORTH_PACKING:
+    if store.index.file_bytes() < needed_bytes * _LOOSE + _LEAST_WORTH_PACKING:
         return
     try:
-        store.index._fetch("VACUUM", {})
-        store.index.checkpoint()
+        store.index.pack()
     except sqlite3.OperationalError as error:
         # It needs the space of a second index for a moment, and nobody else's transaction.
         log.info("the index of %s was not made smaller: %s", store.path, error)

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from lazycache_storage import fsio, layout
-from lazycache_storage.digest import Digest
+from lazycache_storage.accounts import REF_OVERHEAD, ROW_OVERHEAD, bytes_on_disk, label
 from lazycache_storage.errors import CorruptEntryError
 from lazycache_storage.gc.limits import GcLimits
 from lazycache_storage.record import RECORD_FORMAT, ObjectRef, Record, decode_record
@@ -77,18 +77,6 @@ _Outline: Any = msgspec.defstruct(
 
 _decode_outline = msgspec.msgpack.Decoder(_Outline).decode
 
-ROW_OVERHEAD = 140
-"""Bytes that a row of the index takes beside its value: its key twice, columns, free space in pages (measured)."""
-
-REF_OVERHEAD = 200
-"""Bytes of the row that says that a record needs an object (measured)."""
-
-ZARR_OVERHEAD = 400
-"""Bytes of the metadata beside the data of an array (measured)."""
-
-EXPRESSIONS = "(expressions)"
-"""Stands for every result that no single function made."""
-
 
 @dataclass(frozen=True)
 class Survey:
@@ -124,30 +112,6 @@ def object_number(name: bytes) -> int:
     return int.from_bytes(name[:8], "little", signed=True)
 
 
-def label(function: str, version: str, code: bytes) -> str:
-    """Return the name to count a result under; larger expressions share one."""
-    return function if code or version else EXPRESSIONS
-
-
-def bytes_on_disk(store_path: str, ref: ObjectRef) -> int:
-    """Return the size of the files of an object; compressed ones are looked at."""
-    if not ref.chunked:
-        # No honest object is larger, and the columns hold no larger numbers.
-        return min(ref.nbytes, 2**48) + (0 if ref.kind == "blob" else ZARR_OVERHEAD)
-    if len(ref.name) != layout.KEY_BYTES:
-        return 0
-    return tree_size(layout.object_path(store_path, Digest(ref.name), ref.kind))
-
-
-def tree_size(path: str) -> int:
-    """Return the bytes of the files in a folder, or of one file; what vanishes meanwhile counts as nothing."""
-    if not os.path.isdir(path):
-        found = fsio.stat(path)
-        return 0 if found is None else found.st_size
-    sizes = (fsio.stat(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names)
-    return sum(found.st_size for found in sizes if found is not None)
-
-
 def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
     """Iterate over lists of `size` items; the last one may be shorter."""
     source = iter(items)
@@ -176,7 +140,7 @@ def survey_steps(store: "Store", limits: GcLimits) -> Generator[None, None, Surv
     last = -1
     while True:
         # In the order of the file: in that of the keys each row is elsewhere, and a million take thrice as long.
-        page = store.index._fetch(_PAGE, {"last": last, "limit": PAGE_ROWS})
+        page = store.index.fetch(_PAGE, {"last": last, "limit": PAGE_ROWS})
         surveyor.add_page(page)
         if len(page) < PAGE_ROWS:
             return surveyor.survey()
