@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lazycache_storage import torch_storages
 from lazycache_storage.arrays import SUBCLASSES, Array
 from lazycache_storage.errors import CorruptEntryError, NotStorableError
 from lazycache_storage.plain import INLINE_BYTES, NotPlain
@@ -112,6 +113,8 @@ class _Pickler(pickle.Pickler):
 
     def reducer_override(self, value: Any) -> Any:
         kind = type(value)
+        if kind.__module__ == "torch.storage":
+            return torch_storages.reduce(value)
         if kind is Spooled:
             return stored_array, (self._sink.add(value),)
         if kind in _ARRAYS:

@@ -5,17 +5,21 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import dask.array as da
 import numpy as np
 import pytest
 import zarr
+from zarr.codecs import BloscCodec, ZstdCodec
 
 from lazycache import Blocks, Cache, compute, hash_by_file_date, pure
 from lazycache.errors import CacheFaultWarning, ExhaustedError, NotStorableError, NotStoredWarning, PurityError
 from tests.conftest import Witness
+
+# Untyped.
+da: Any = import_module("dask.array")
 
 TRUTH = np.arange(900 * 300.0).reshape(900, 300)
 """2 MB: large enough to be written piece by piece."""
@@ -27,7 +31,7 @@ def rows(step: int = 70) -> Iterator[Any]:
         yield TRUTH[start : start + step]
 
 
-SOURCES = {
+SOURCES: dict[str, Any] = {
     "array": lambda: TRUTH,
     "fortran": lambda: np.asfortranarray(TRUTH),
     "blocks": lambda: Blocks(rows(), TRUTH.shape),
@@ -38,7 +42,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {},
     "chunks": {"chunks": (100, 90)},
     "shards": {"chunks": (50, 45), "shards": (100, 90), "compressors": ()},
-    "compressed": {"compressors": zarr.codecs.BloscCodec(cname="lz4")},
+    "compressed": {"compressors": BloscCodec(cname="lz4")},
 }
 
 
@@ -117,7 +121,7 @@ def test_small_arrays_are_cut_where_chunks_are_given(cache: Cache) -> None:
     def small(n: int) -> Any:
         return np.full((4, 6), float(n))
 
-    @pure(version=1, compressors=zarr.codecs.ZstdCodec())
+    @pure(version=1, compressors=ZstdCodec())
     def inline(n: int) -> Any:
         return np.full((4, 6), float(n))
 
