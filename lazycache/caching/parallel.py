@@ -135,7 +135,7 @@ class ParallelCachedEvaluation(CachedEvaluation):
             if id(below) in seen or id(below) in self._values or id(below) in self._records or function is None:
                 continue
             seen.add(id(below))
-            if self._first[below._key] is below and function.is_pure and not function.stored:
+            if self._first.get(below._key, below) is below and function.is_pure and not function.stored:
                 yield below
             else:
                 stack.extend(self.needs(below))
@@ -175,7 +175,8 @@ class ParallelCachedEvaluation(CachedEvaluation):
             raise
 
     def _stand_in(self, node: Node) -> Node | None:
-        node = self._first[node._key]
+        # A call may be known by its key alone: what is below a repeated key is not looked at.
+        node = self._first.get(node._key, node)
         text = partial(summary, node, _TEXT_LIMIT)
         if id(node) in self._records:
             key = self._call_keys.get(id(node), node._key)

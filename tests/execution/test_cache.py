@@ -352,3 +352,16 @@ def test_threads_share_results_in_memory(cache: Cache, tmp_path: Path) -> None:
         first, second = cache([e, e], executor=executor)
     assert first is second
     assert first is cache(e)
+
+
+def test_equal_keys_over_calls_and_over_arrays_that_were_computed_in_place(cache: Cache, tmp_path: Path) -> None:
+    folder = str(tmp_path)
+
+    def build() -> Any:
+        return lz.array(np.arange(3.0)) + 1
+
+    done, not_done = build(), build()
+    cache(done.sum())
+    done.compute()
+    e = [calls.total(done * 2, folder), calls.total(not_done * 2 + 0, folder), calls.total(build() * 2, folder)]
+    assert cache(e, n_jobs=2) == [12, 12, 12]
