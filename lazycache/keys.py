@@ -137,11 +137,11 @@ def call_key(node: Node, token_of: TokenOf) -> Digest:
         elif type(arg) in NATIVES or not is_nest(arg):
             parts.append(token(arg))
         else:
-            parts.append(_nest_token(arg, token_of))
+            parts.append(nest_token(arg, token_of))
     if node._kwargs:
         for name in sorted(node._kwargs):
             parts.append(token(name))
-            parts.append(_nest_token(node._kwargs[name], token_of))
+            parts.append(nest_token(node._kwargs[name], token_of))
     return _new_digest(Digest, sha256(b"".join(parts)).digest())
 
 
@@ -169,7 +169,8 @@ def known_key(node: Node, limit: int) -> Digest | None:
     return key(node)
 
 
-def _nest_token(nest: Any, token_of: TokenOf) -> bytes:
+def nest_token(nest: Any, token_of: TokenOf) -> bytes:
+    """Return what stands for an argument in the key of a call: a node, a nest that may hold some, or a value."""
     if isinstance(nest, Node):
         return token_of(nest)
     tag = _FLAT.get(type(nest))

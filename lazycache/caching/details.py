@@ -13,13 +13,15 @@ import numpy as np
 from lazycache import digests
 from lazycache.errors import UnhashableError
 from lazycache.expressions import HashedLeaf, Node, computed
-from lazycache.keys import node_token
+from lazycache.keys import nest_token, node_token
+from lazycache.nests import find_nodes
 from lazycache.show import summary, value_text
 
 if TYPE_CHECKING:
     from lazycache_storage.record import FileState, Ingredient, Record
 
 _TEXT_LIMIT = 160
+_MOST_NODES = 10
 _STATISTICS_BYTES = 8 << 20
 
 
@@ -78,12 +80,11 @@ def _ingredient(argument: Any) -> tuple[str, bytes, str]:
         return "value", node_token(argument), _shortened(_described(argument._value))
     if isinstance(argument, Node):
         return "call", node_token(argument), summary(argument, _TEXT_LIMIT)
-    try:
-        token = digests.token(argument)
-    except UnhashableError:
-        # A nest that holds nodes: its members are explained one by one.
-        token = b""
-    return "value", token, _shortened(value_text(argument))
+    token, nodes = nest_token(argument, node_token), find_nodes(argument)[:_MOST_NODES]
+    if not nodes:
+        return "value", token, _shortened(value_text(argument))
+    texts = ", ".join(summary(node, _TEXT_LIMIT) for node in nodes)
+    return "value", token, _shortened(f"{value_text(argument)} of {texts}")
 
 
 def _shortened(text: str) -> str:

@@ -49,6 +49,24 @@ def test_a_miss_of_a_function_never_called(cache: Cache) -> None:
     assert cache.explain(make(1)(3)).causes == ("no call of scaled is stored",)
 
 
+def test_an_argument_that_holds_calls_is_told_from_another_one(cache: Cache) -> None:
+    @pure(version=1, name="joined")
+    def joined(parts: list[float], options: dict[str, Any]) -> float:
+        return sum(parts)
+
+    def call(last: float) -> Any:
+        return joined([make(1)(1), make(1)(last)], {"scale": [make(1)(5)]})
+
+    assert cache(call(2)) == 6
+    assert cache.explain(call(2)).hit
+    cache(make(1)(3))
+    (cause,) = cache.explain(call(3)).causes
+    assert cause == (
+        "argument parts: was list(length=2) of scaled(1, 2.0), scaled(2, 2.0), "
+        "is list(length=2) of scaled(1, 2.0), scaled(3, 2.0)"
+    )
+
+
 def test_a_miss_above_missing_calls_names_them(cache: Cache) -> None:
     (cause,) = cache.explain(make(1)(3) + 1).causes
     assert cause.startswith("needs scaled(3")
