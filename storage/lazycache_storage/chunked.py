@@ -6,6 +6,7 @@ one, so an absent chunk is damage, and reading it is an error.
 
 import math
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from lazycache_storage import dtypes, fsio, zarrfiles
+from lazycache_storage import dtypes, fsio, modes, zarrfiles
 from lazycache_storage.arrayhash import array_digest, block_items, bytes_digest, encoding_of_parts
 from lazycache_storage.arrays import Array, Written, sealed
 from lazycache_storage.digest import Digest, digest_of_encoding
@@ -118,8 +119,7 @@ def create(path: str, shape: tuple[int, ...], dtype: AnyDtype, chunking: Chunkin
 def finish(path: str, ref: ObjectRef, content: Digest) -> Written:
     """Close the files of an array that is complete, and name it."""
     fsio.step("wrote chunks")
-    for name in os.listdir(path):
-        os.chmod(f"{path}/{name}", fsio.OBJECT_MODE)
+    modes.settle(path)
     files = look(path)
     facts = {"nbytes": files.nbytes, "mtime_ns": files.mtime_ns, "chunked": True}
     return Written(path, msgspec.structs.replace(ref, name=_name(content, files), **facts))
@@ -139,6 +139,8 @@ def look(path: str) -> Files:
     """
     metadata = fsio.read_file(f"{path}/{zarrfiles.METADATA_FILE}", limit=1 << 20)
     found = [entry.stat(follow_symlinks=False) for entry in os.scandir(path)]
+    if not all(stat.S_ISREG(file.st_mode) for file in found):
+        raise CorruptEntryError(path=path, reason="a link or a folder in place of a chunk")
     return Files(metadata, sum(file.st_size for file in found), max(file.st_mtime_ns for file in found))
 
 
@@ -170,14 +172,9 @@ def open_handle(path: str, ref: ObjectRef, *, verify: bool) -> Any:
 
     Raises like `read_chunks`.
     """
-    from lazycache_storage.zarrhandle import READING_ERRORS
-
     files, source = _open(path, ref)
     if verify or files.mtime_ns != ref.mtime_ns:
-        try:
-            content = digest_of_encoding(encoding(source, ref))
-        except READING_ERRORS as error:
-            raise CorruptEntryError(path=path, reason=str(error)) from error
+        content = digest_of_encoding(encoding(path, source, ref))
         if _name(content, files) != ref.name:
             raise CorruptEntryError(path=path, reason="the content is not what was written")
     return source
@@ -212,8 +209,16 @@ def content_bytes(ref: ObjectRef) -> int:
     return math.prod(ref.shape) * dtypes.parse_array_dtype(ref.dtype).itemsize
 
 
-def encoding(source: Any, ref: ObjectRef) -> bytes:
-    """Return the encoding (see `arrayhash`) of a Zarr array, read part by part."""
+def encoding(path: str, source: Any, ref: ObjectRef) -> bytes:
+    """Return the encoding (see `arrayhash`) of a stored array, read part by part.
+
+    Raises
+    ------
+    CorruptEntryError
+        If it cannot be read.
+    """
+    from lazycache_storage.zarrhandle import READING_ERRORS
+
     dtype = dtypes.parse_array_dtype(ref.dtype)
     turn = -1 if ref.order == "F" else 1
     shape, outer = ref.shape[::turn], (source.shards or source.chunks)[::turn]
@@ -223,7 +228,10 @@ def encoding(source: Any, ref: ObjectRef) -> bytes:
             part = _as_dtype(np.asarray(source[region[::turn]]), dtype)
             yield part.reshape(-1, order=ref.order)
 
-    return encoding_of_parts(dtype, ref.shape, ref.order, _batched(flat(), block_items(dtype)))
+    try:
+        return encoding_of_parts(dtype, ref.shape, ref.order, _batched(flat(), block_items(dtype)))
+    except READING_ERRORS as error:
+        raise CorruptEntryError(path=path, reason=str(error)) from error
 
 
 def _in_order(shape: tuple[int, ...], outer: tuple[int, ...], most_items: int) -> Iterator[Region]:

@@ -12,12 +12,11 @@ import os
 import stat as stat_bits
 from collections.abc import Iterable
 
+from lazycache_storage import modes
 from lazycache_storage.errors import CorruptEntryError
+from lazycache_storage.modes import OBJECT_MODE as OBJECT_MODE
 
 Buffer = bytes | bytearray | memoryview
-
-FOLDER_MODE = 0o700
-OBJECT_MODE = 0o444
 
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESTALE})
 _NETWORK_FILE_SYSTEMS = frozenset(
@@ -37,10 +36,10 @@ def is_gone(error: OSError) -> bool:
     return error.errno in _GONE
 
 
-def stat(path: str) -> os.stat_result | None:
+def stat(path: str, *, follow: bool = True) -> os.stat_result | None:
     """Return what ``os.stat`` does, or None if nothing is there."""
     try:
-        return os.stat(path)
+        return os.stat(path, follow_symlinks=follow)
     except OSError as error:
         if is_gone(error):
             return None
@@ -48,8 +47,16 @@ def stat(path: str) -> os.stat_result | None:
 
 
 def make_folder(path: str) -> None:
-    """Make a folder and its parents, only for this user, unless it is there."""
-    os.makedirs(path, mode=FOLDER_MODE, exist_ok=True)
+    """Make a folder and its parents, unless it is there; for this user only, or with the modes of a shared store."""
+    parent = os.path.dirname(path) or "."
+    try:
+        modes.make_folder_in(parent, path, temporary_name(parent))
+    except FileNotFoundError:
+        os.makedirs(parent, exist_ok=True)
+        make_folder(path)
+    except OSError:
+        if not os.path.isdir(path):
+            raise
 
 
 def list_folder(path: str) -> list[str]:
@@ -83,7 +90,7 @@ def write_file(path: str, buffers: Iterable[Buffer], *, mode: int = OBJECT_MODE,
         for buffer in buffers:
             _write_all(descriptor, buffer)
             step("wrote buffer")
-        os.fchmod(descriptor, mode)
+        os.fchmod(descriptor, modes.mode_in(os.path.dirname(path), mode))
         if sync:
             os.fsync(descriptor)
         return os.fstat(descriptor).st_mtime_ns
@@ -100,6 +107,16 @@ def _write_all(descriptor: int, buffer: Buffer) -> None:
     # Linux writes at most 0x7ffff000 bytes at once.
     while written < len(view):
         written += os.write(descriptor, view[written:])
+
+
+def write_at(path: str, offset: int, buffer: Buffer) -> None:
+    """Write into a file that is not in its place yet."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        os.lseek(descriptor, offset, os.SEEK_SET)
+        _write_all(descriptor, buffer)
+    finally:
+        os.close(descriptor)
 
 
 def write_atomically(path: str, data: bytes, *, mode: int = 0o644) -> None:
@@ -260,13 +277,17 @@ def read_file(path: str, *, limit: int | None = None) -> bytes:
         If the file is missing or larger than `limit`.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        # A named pipe in its place must not make the reader wait, nor a link lead out of the store.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
-        if is_gone(error):
+        if is_gone(error) or error.errno == errno.ELOOP:
             raise CorruptEntryError(path=path, reason="the file is missing") from error
         raise
     with open(descriptor, "rb", buffering=0) as file:
-        size = os.fstat(descriptor).st_size
+        found = os.fstat(descriptor)
+        size = found.st_size
+        if not stat_bits.S_ISREG(found.st_mode):
+            raise CorruptEntryError(path=path, reason="not a file")
         if limit is not None and size > limit:
             raise CorruptEntryError(path=path, reason=f"{size} bytes, expected at most {limit}")
         return file.readall()
@@ -288,6 +309,14 @@ def why_untrusted(path: str) -> str:
     if found.st_mode & 0o022:
         return f"others may write to the folder (mode {found.st_mode & 0o777:o}); run: chmod go-w {path}"
     return ""
+
+
+def refuse_links(path: str) -> None:
+    """Raise CorruptEntryError if an object, or the folder that it is in, is a link."""
+    for part in (os.path.dirname(path), path):
+        found = stat(part, follow=False)
+        if found is not None and stat_bits.S_ISLNK(found.st_mode):
+            raise CorruptEntryError(path=part, reason="a link, which may lead anywhere, in place of an object")
 
 
 def free_bytes(path: str) -> int:

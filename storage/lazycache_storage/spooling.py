@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from lazycache_storage import chunked, dtypes, fsio, layout, zarrfiles
+from lazycache_storage import chunked, dtypes, fsio, layout, modes, zarrfiles
 from lazycache_storage.arrayhash import block_items, encoding_of_parts
 from lazycache_storage.arrays import Array, Written, reserve
 from lazycache_storage.chunked import Chunking, Region
@@ -138,6 +138,9 @@ class Spool:
     def _write(self, region: Region, block: Array) -> None:
         if self._target is not None:
             self._target[region] = block
+        elif block.shape[1:] == self._ref.shape[1:]:
+            offset = region[0].start * (self._ref.nbytes // self._ref.shape[0])
+            fsio.write_at(self._file, offset, np.ascontiguousarray(block).view(np.uint8).data)
         else:
             # Mapped anew for each piece, so that what was written does not count as memory of the process.
             np.memmap(self._file, self._dtype, "r+", 0, self._ref.shape)[region] = block
@@ -162,11 +165,14 @@ class Spool:
             raise
 
     def _finish_chunks(self) -> Spooled:
-        encoding = chunked.encoding(self._target, self._ref)
+        from lazycache_storage.zarrhandle import open_zarr
+
+        # Not the array that was written to: that takes an absent chunk for zeros.
+        encoding = chunked.encoding(self._path, open_zarr(self._path), self._ref)
         return Spooled(chunked.finish(self._path, self._ref, Digest(digest_of_encoding(encoding))), encoding)
 
     def _finish_file(self) -> Spooled:
-        os.chmod(self._file, fsio.OBJECT_MODE)
+        modes.settle(self._path)
         encoding = encoding_of_parts(self._dtype, self._ref.shape, "C", self._parts())
         mtime = os.stat(self._file).st_mtime_ns
         ref = msgspec.structs.replace(self._ref, name=digest_of_encoding(encoding), mtime_ns=mtime)

@@ -133,7 +133,7 @@ def _pandas() -> dict[str, Any]:
 def _scipy() -> dict[str, Any]:
     import scipy.sparse as sparse
 
-    matrix = sparse.random(2000, 400, 0.1, "csr", rng=np.random.default_rng(1))
+    matrix = sparse.random(400, 400, 0.1, "csr", rng=np.random.default_rng(1))
     return {kind: getattr(matrix, f"to{kind}")() for kind in ("csr", "csc", "coo", "lil", "dok", "bsr")} | {
         "array": sparse.csr_array(matrix),
         "dia": sparse.eye_array(BIG, format="dia"),

@@ -438,7 +438,7 @@ import resource, sys, numpy as np
 from lazycache import Blocks, Cache, pure
 kind, options = sys.argv[2], eval(sys.argv[3])
 import dask.array as da, zarr, lazycache_storage.zarrhandle, lazycache_storage.store
-N = 48
+N = 32
 def block(i):
     out = np.zeros((64, 16384)); out[:, i] = i + 1.0
     return out
@@ -459,7 +459,7 @@ cache = Cache(sys.argv[1])
 node = large(N)
 with open("/proc/self/status") as status:
     (used,) = [int(line.split()[1]) << 10 for line in status if line.startswith("VmData")]
-resource.setrlimit(resource.RLIMIT_DATA, (used + (250 << 20),) * 2)
+resource.setrlimit(resource.RLIMIT_DATA, (used + (170 << 20),) * 2)
 result = cache(node)
 stored = cache.open(large(N))
 value = result if isinstance(result, np.ndarray) else stored
@@ -478,7 +478,7 @@ print(type(result).__name__, cache.stats()["runs"])
     ],
 )
 def test_results_larger_than_memory(tmp_path: Path, kind: str, options: str, expected: str) -> None:
-    """Store 400 MB where 250 MB more may be in memory, with the stacks of threads."""
+    """Store 268 MB where 170 MB more may be in memory, with the stacks of threads."""
     for runs in (1, 0):
         command = [sys.executable, "-c", LARGE, str(tmp_path / "store"), kind, options]
         found = subprocess.run(command, capture_output=True, text=True, check=False)

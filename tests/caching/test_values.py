@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from lazycache import Cache, pure
+from lazycache.digests import known_token, token
 from lazycache.errors import NotStoredWarning
 from tests.caching.results import BIG, KINDS, make, told
 
@@ -123,6 +124,17 @@ def wrap(kind: str, array: Any) -> Any:
     return sparse.csr_array((array.reshape(-1), columns, np.arange(0, 4 * BIG + 1, 4, dtype="i4")), shape=array.shape)
 
 
+@pytest.mark.parametrize("size", [10, BIG])
+def test_a_result_is_not_hashed_again_where_it_is_used(tmp_path: Path, size: int) -> None:
+    @pure(version=1)
+    def numbers(size: int) -> Any:
+        return np.arange(size)
+
+    for _ in range(2):
+        result = Cache(tmp_path / "store")(numbers(size))
+        assert known_token(result) == token(np.arange(size))
+
+
 def test_exceptions_are_values(tmp_path: Path) -> None:
     @pure(version=1)
     def error(text: str) -> Any:
@@ -148,7 +160,7 @@ UNSTORABLE: dict[str, Any] = {
     "local class": lambda: type("Local", (), {})(),
     "local named tuple": local_tuple,
     "nest": lambda: {"a": [1, threading.Lock()], "b": np.zeros(BIG)},
-    "deep": lambda: __import__("functools").reduce(lambda inner, _: [inner], range(100_000), []),
+    "deep": lambda: __import__("functools").reduce(lambda inner, _: [inner], range(20_000), []),
 }
 
 

@@ -9,11 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lazycache_storage import objects
-from lazycache_storage.arrayhash import array_encoding, block_items, encoding_of_parts
+from lazycache_storage.arrayhash import array_digest, array_encoding, block_items, encoding_of_parts
 from lazycache_storage.chunked import Chunking
+from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError, NotStorableError, SpoolError
 from lazycache_storage.objects import Sink
 from lazycache_storage.spooling import Spool, Spooled
+from lazycache_storage.store import Store
 from tests.storage.shelf import Shelf, facts
 
 TRUTH = np.arange(60 * 40, dtype=">i4").reshape(60, 40)
@@ -84,6 +86,16 @@ def test_what_zarr_cannot_hold_is_not_spooled(tmp_path: Path, shape: tuple[int, 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_chunk_that_vanishes_before_the_end_is_no_zeros(tmp_path: Path) -> None:
+    spool = Spool(str(tmp_path), TRUTH.shape, TRUTH.dtype, HOW["chunks"])
+    for region in tiles(16, 9):
+        spool[region] = TRUTH[region]
+    os.unlink(f"{spool._path}/1.1")
+    with pytest.raises(CorruptEntryError, match="missing"):
+        spool.finish()
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("how", HOW)
 def test_files_go_with_the_spooled_array_unless_they_were_put_in_place(tmp_path: Path, how: str) -> None:
     done = spooled(tmp_path, HOW[how], tiles(16, 9))
@@ -131,3 +143,16 @@ def test_the_encoding_does_not_depend_on_the_parts(blocks: int, dtype: str, nbyt
     step = blocks * block_items(array.dtype)
     parts = [array[start : start + step] for start in range(0, len(array), step)]
     assert encoding_of_parts(array.dtype, array.shape, "C", parts) == array_encoding(array)
+
+
+def test_who_gives_digests_sees_the_arrays_themselves(tmp_path: Path) -> None:
+    large, seen = np.arange(5000.0), []
+
+    def digest(array: Any) -> Any:
+        seen.append(array)
+        return array_digest(array)
+
+    with Store(tmp_path / "store") as store:
+        record = store.put([Digest(bytes(32))], {"a": large, "set": {1}}, {"function": "f"}, digest=digest)
+    assert [id(array) for array in seen] == [id(large)]
+    assert record.objects[0].name == array_digest(large)
