@@ -158,7 +158,7 @@ class ParallelCachedEvaluation(CachedEvaluation):
 
     def _start(self, node: Node, call_key: Digest | None, deferred: Files) -> Future[Any]:
         if call_key is not None:
-            deferred = inputs.union(deferred, self._files.unstored_below(node, self.needs, self._records))
+            deferred = inputs.union(deferred, self._files.unstored_below(self.needs(node), self.needs, self._records))
         call = ShippedCall(
             detach(node, self._stand_in),
             node._function.token,

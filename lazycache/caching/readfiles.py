@@ -71,8 +71,13 @@ class ReadFiles:
         if len(own) > 1 or nested:
             self._own[id(node)] = inputs.union(*own)
 
+    def add(self, node: Node, files: Files) -> None:
+        """Add files to those of `node`."""
+        if files:
+            self.give(node, inputs.union(self.below(node), files), inputs.union(self.own(node), files))
+
     def give(self, node: Node, below: Files, own: Files) -> None:
-        """Say what another process found out about `node`."""
+        """Say what the files of `node` are."""
         self._below[id(node)] = below
         self._own[id(node)] = own
 
@@ -94,12 +99,14 @@ class ReadFiles:
         """Return what the body of a call that is not stored read."""
         return self._unstored.get(id(node), ())
 
-    def unstored_below(self, node: Node, needs: Callable[[Node], Sequence[Node]], stored: Container[int]) -> Files:
-        """Return what calls that are not stored read, between `node` and the next stored ones."""
+    def unstored_below(
+        self, nodes: Sequence[Node], needs: Callable[[Node], Sequence[Node]], stored: Container[int]
+    ) -> Files:
+        """Return what calls that are not stored read, at and below `nodes` down to the next stored ones."""
         if not self._unstored:
             return ()
         found: list[Files] = []
-        stack, seen = list(needs(node)), {id(node)}
+        stack, seen = list(nodes), set()
         while stack:
             below = stack.pop()
             if id(below) in seen or id(below) in stored:

@@ -83,7 +83,11 @@ class CachedEvaluation(Evaluation):
 
     def files_read(self) -> tuple[FileState, ...]:
         """Return every file that the roots depend on."""
-        return inputs.union(*(self._files.below(root) for root in self._roots))
+        found: list[tuple[FileState, ...]] = []
+        for root in self._roots:
+            found.append(self._files.below(root))
+            found.append(self._files.unstored_below((root,), self.needs, self._records))
+        return inputs.union(*found)
 
     def root_record(self) -> Record | None:
         """Return the record of the one root if it is there; nothing is run."""
@@ -133,6 +137,7 @@ class CachedEvaluation(Evaluation):
             record = self._cache._find_valid(node._key, node)
             if record is not None:
                 self._adopt(node, record)
+                self._files.of_record(node, record)
                 self._count_hit(record)
                 return ()
         return node._deps
@@ -148,7 +153,6 @@ class CachedEvaluation(Evaluation):
         self._records[id(node)] = record
         if record.token:
             self._tokens[id(node)] = record.token
-        self._files.of_record(node, record)
 
     def _count_hit(self, record: Record) -> None:
         if self._may_run:
@@ -255,7 +259,11 @@ class CachedEvaluation(Evaluation):
                 outcome = self._execute(node, call_key, deferred)
                 self._files.collect(
                     node,
-                    inputs.union(outcome.nested, deferred, self._files.unstored_below(node, self.needs, self._records)),
+                    inputs.union(
+                        outcome.nested,
+                        deferred,
+                        self._files.unstored_below(self.needs(node), self.needs, self._records),
+                    ),
                 )
                 record = self._keep(node, call_key, outcome, what)
                 if record is None and claim is not None:
@@ -328,6 +336,7 @@ class CachedEvaluation(Evaluation):
                 value = loaded
                 cache.counters.stored(record)
                 self._adopt(node, record)
+                self._files.add(node, files)
         if record is None:
             value = pieces.opened(value, node)
         if self._uses[id(node)]:
@@ -361,12 +370,13 @@ class CachedEvaluation(Evaluation):
     def run_pure(self, node: Node, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Run a pure call that is not stored."""
         started = time.perf_counter()
-        args = node._function.resolve_arguments(node._args, args).args
-        with self._watching(node):
-            value, nested = call_pure(node._function, args, kwargs, self._cache, None)
+        resolved = node._function.resolve_arguments(node._args, args)
+        deferred = mark_young(resolved.files, in_key=False)
+        with self._watching(node, deferred):
+            value, nested = call_pure(node._function, resolved.args, kwargs, self._cache, None)
         self._cache.counters.computed(time.perf_counter() - started)
-        if nested:
-            self._files.read_unstored(node, inputs.as_nested(nested))
+        if nested or deferred:
+            self._files.read_unstored(node, inputs.union(inputs.as_nested(nested), deferred))
         return value
 
 
