@@ -1,10 +1,14 @@
 """Where the default store is and how it behaves: environment, then pyproject.toml.
 
 Environment variables: ``LAZYCACHE_DIR``, ``LAZYCACHE_MODE``,
-``LAZYCACHE_MAX_SIZE``, ``LAZYCACHE_MAX_AGE``, ``LAZYCACHE_UNUSED_FOR``. The
+``LAZYCACHE_MAX_SIZE``, ``LAZYCACHE_MAX_AGE``, ``LAZYCACHE_UNUSED_FOR``,
+``LAZYCACHE_UPSTREAM``, ``LAZYCACHE_SIGNATURES``. The
 table ``[tool.lazycache]`` of the nearest pyproject.toml above the working
-folder has the same settings as ``dir``, ``mode``, ``max_size``, ``max_age``
-and ``unused_for``; a relative ``dir`` starts at that file's folder.
+folder has the same settings as ``dir``, ``mode``, ``max_size``, ``max_age``,
+``unused_for``, ``upstream`` (a list) and ``signatures``; relative folders
+start at that file's folder. The secret that signs results is in
+``LAZYCACHE_SIGNING_KEY``, or in the file ``LAZYCACHE_SIGNING_KEY_FILE``, and
+never in a project.
 """
 
 import os
@@ -15,6 +19,9 @@ from typing import Any, Literal, NamedTuple, get_args
 from lazycache.errors import CacheFaultWarning, SettingError
 
 Mode = Literal["rw", "ro", "refresh", "off"]
+Signatures = Literal["off", "on", "strict"]
+
+_SHORTEST_KEY = 16
 
 _SIZE_UNITS = {
     "": 1,
@@ -31,10 +38,11 @@ _AGE_UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0, "
 
 
 class Setting(NamedTuple):
-    """A value and where it came from."""
+    """A value, where it came from, and the folder that relative paths in it start from."""
 
     value: Any
     source: str
+    base: str = ""
 
 
 class Limits(NamedTuple):
@@ -65,6 +73,21 @@ def parse_size(text: str, setting: str = "size") -> int:
     if match is None:
         raise SettingError(setting=setting, value=text, expected="a size such as 50GB, 500MiB or 1000000")
     return int(float(match[1]) * _SIZE_UNITS[match[2] or ""])
+
+
+def age(value: Any, setting: str = "max_age") -> float:
+    """Return an age in seconds, given as a number of seconds or as a text.
+
+    Examples
+    --------
+    >>> age(90), age("7d")
+    (90.0, 604800.0)
+    """
+    if isinstance(value, str):
+        return parse_age(value, setting)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+        raise SettingError(setting=setting, value=value, expected="an age such as '7d', or seconds")
+    return float(value)
 
 
 def parse_age(text: str, setting: str = "age") -> float:
@@ -119,6 +142,65 @@ def check_mode(value: Any, source: str = "mode") -> Mode:
     return found
 
 
+def upstream() -> tuple[str, ...]:
+    """Return the folders of stores that are looked in after one's own."""
+    setting = _lookup("upstream")
+    if setting is None:
+        return ()
+    value = setting.value
+    folders = value.split(os.pathsep) if isinstance(value, str) else value
+    if not isinstance(folders, list) or not all(isinstance(folder, str) for folder in folders):
+        raise SettingError(setting=setting.source, value=value, expected="a list of folders")
+    return tuple([os.path.join(setting.base, os.path.expanduser(folder)) for folder in folders if folder])
+
+
+def signatures(wanted: Any = None) -> tuple[Signatures, bytes]:
+    """Return how records are signed, and the secret; `wanted` goes before the settings.
+
+    Raises
+    ------
+    SettingError
+        If signatures are on, and there is no secret, or it is no secret.
+    """
+    setting = _lookup("signatures") if wanted is None else Setting(wanted, "signatures")
+    mode: Any = None if setting is None else setting.value
+    if mode is not None and mode not in get_args(Signatures):
+        raise SettingError(setting=setting.source if setting else "", value=mode, expected="one of off, on, strict")
+    secret = b"" if mode == "off" else signing_key()
+    if not secret and mode not in (None, "off"):
+        raise SettingError(setting="LAZYCACHE_SIGNING_KEY", value="", expected=f"a secret, as signatures are {mode}")
+    return mode or ("on" if secret else "off"), secret
+
+
+def signing_key() -> bytes:
+    """Return the secret that signs results, or nothing.
+
+    Raises
+    ------
+    SettingError
+        If it is too short, or in a file that cannot be read or that others may read.
+    """
+    setting, secret = "LAZYCACHE_SIGNING_KEY", os.environb.get(b"LAZYCACHE_SIGNING_KEY", b"")
+    path = os.environ.get("LAZYCACHE_SIGNING_KEY_FILE")
+    if not secret and path:
+        setting = "LAZYCACHE_SIGNING_KEY_FILE"
+        try:
+            with open(path, "rb") as file:
+                mode = os.fstat(file.fileno()).st_mode
+                secret = file.read().strip()
+        except OSError as error:
+            raise SettingError(setting=setting, value=path, expected=f"a file with a secret ({error})") from error
+        if mode & 0o027:
+            raise SettingError(
+                setting=setting,
+                value=path,
+                expected=f"a file that others may not read, nor the group write: chmod 600 {path}",
+            )
+    if (secret or path) and len(secret) < _SHORTEST_KEY:
+        raise SettingError(setting=setting, value="…", expected=f"a secret of at least {_SHORTEST_KEY} bytes")
+    return secret
+
+
 def limits() -> Limits:
     """Return the limits that the user has set."""
     size, age, unused = _lookup("max_size"), _lookup("max_age"), _lookup("unused_for")
@@ -140,7 +222,7 @@ def _lookup(name: str) -> Setting | None:
     value = table[name]
     if name == "dir":
         value = os.path.join(os.path.dirname(path), os.path.expanduser(str(value)))
-    return Setting(value, f"[tool.lazycache] in {path}")
+    return Setting(value, f"[tool.lazycache] in {path}", os.path.dirname(path))
 
 
 def _project_table(start: str) -> tuple[dict[str, Any], str]:

@@ -15,7 +15,8 @@ from lazycache_storage.gc import result_number
 from lazycache_storage.record import Record
 
 if TYPE_CHECKING:
-    from lazycache_storage.store import Store, Stored
+    from lazycache_storage.record import Stored
+    from lazycache_storage.store import Store
 
 
 @click.command(cls=Command)

@@ -5,10 +5,12 @@
     LazyCacheError
     ├── StoreError
     │   ├── CorruptEntryError
-    │   │   └── RemovedEntryError
+    │   │   ├── RemovedEntryError
+    │   │   └── UnsignedEntryError
     │   ├── UnknownFormatError
     │   ├── ReadOnlyStoreError
     │   ├── UntrustedPickleError
+    │   ├── UntrustedStoreError
     │   └── LockTimeoutError        (also TimeoutError)
     └── NotStorableError            (also TypeError)
 
@@ -75,6 +77,20 @@ class RemovedEntryError(CorruptEntryError):
     template = "the stored entry {path} was removed meanwhile: {reason}"
 
 
+class UnsignedEntryError(CorruptEntryError):
+    """An entry has no valid signature, in a store where only signed ones count; it is a miss.
+
+    Attributes
+    ----------
+    path : str
+    """
+
+    template = (
+        "a result in {path} has no valid signature and counts as a miss, as signatures are strict; "
+        'signatures="on" takes unsigned results that are plain data'
+    )
+
+
 class UnknownFormatError(StoreError):
     """A store, record or object of a format that this version does not read.
 
@@ -110,6 +126,18 @@ class UntrustedPickleError(StoreError):
     """
 
     template = "a pickled result in {path} was not loaded: {reason}"
+
+
+class UntrustedStoreError(StoreError):
+    """A store leads out of its folder, so that nothing of it is read or written.
+
+    Attributes
+    ----------
+    path : str
+    reason : str
+    """
+
+    template = "the store {path} is not used: {reason}"
 
 
 class LockTimeoutError(StoreError, TimeoutError):

@@ -1,15 +1,18 @@
 """Opening a store: is it one, of which format, may it be written; making it if there is none."""
 
+import logging
 import os
 import time
 from typing import NamedTuple
 
 import msgspec
 
-from lazycache_storage import fsio, layout
+from lazycache_storage import fsio, layout, modes, trust
 from lazycache_storage.errors import CorruptEntryError, UnknownFormatError
 from lazycache_storage.index import Index
 from lazycache_storage.locks import Claim
+
+log = logging.getLogger("lazycache")
 
 _FORMAT_FILE_LIMIT = 4096
 
@@ -29,8 +32,15 @@ class Opened(NamedTuple):
     network: bool
 
 
-def open_folder(path: str, *, read_only: bool, create: bool) -> Opened:
+def open_folder(path: str, *, read_only: bool, create: bool, shared: bool = False) -> Opened:
     """Find a store, or make it; many processes may do so at once.
+
+    Parameters
+    ----------
+    path : str
+    read_only, create : bool
+    shared : bool
+        Let the group of the folder write to a store that is made.
 
     Raises
     ------
@@ -38,15 +48,22 @@ def open_folder(path: str, *, read_only: bool, create: bool) -> Opened:
         If there is no store, and it may not be made.
     UnknownFormatError
         If the folder is a store of another format.
+    UntrustedStoreError
+        If links in it lead out of it.
     OSError
         If the folder cannot be made.
     """
     network = fsio.is_network(path)
+    trust.refuse_links(path)
     if has_format(path):
+        if shared and not modes.is_shared(path):
+            log.warning("%s was not made to be shared; move it away, or see the manual on sharing one", path)
         return Opened(read_only or not fsio.is_writable(path), network)
     if read_only or not create:
         raise FileNotFoundError(f"there is no lazycache store in {path}")
     fsio.make_folder(path)
+    if shared and not modes.is_shared(path):
+        modes.share_folder(path)
     lock = f"{layout.folder(path, layout.LOCKS_FOLDER)}/{layout.CREATE_LOCK_FILE}"
     with Claim(lock, f"the new store {path}", lambda: has_format(path) or None) as claim:
         if not claim.record:

@@ -1,5 +1,6 @@
 """Results opened in place: the Zarr array of a record, for reading parts of it."""
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,3 +65,27 @@ def _open_object(store: "Store", record: Record, ref: ObjectRef) -> "zarr.Array[
     if handle.shape != ref.shape:
         raise CorruptEntryError(path=path, reason=f"shape {handle.shape}, expected {ref.shape}")
     return handle
+
+
+def holds(store: "Store", record: Record, key: Digest) -> bool:
+    """Tell whether a store has a result under its key, or under its call key."""
+    for name in (key, *([Digest(record.call_key)] if record.call_key else ())):
+        found = store.find(name)
+        if found is not None and (found is record or _same(found, record)):
+            return True
+    return False
+
+
+def _same(found: Record, record: Record) -> bool:
+    return (found.kind, found.payload, found.blob, found.objects) == (
+        record.kind,
+        record.payload,
+        record.blob,
+        record.objects,
+    )
+
+
+def has_objects(store: "Store", record: Record) -> bool:
+    """Tell whether the objects of a record are in a store."""
+    paths = (layout.object_path(store.path, Digest(ref.name), ref.kind) for ref in record.all_objects())
+    return all(os.path.lexists(path) for path in paths)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from lazycache_storage import fsio
+from lazycache_storage import accounts, fsio, modes
 from lazycache_storage.accounts import Account, Filling
 from lazycache_storage.connections import BUSY_SECONDS, Connections
 from lazycache_storage.errors import CorruptEntryError, ReadOnlyStoreError
@@ -21,6 +21,7 @@ from lazycache_storage.errors import CorruptEntryError, ReadOnlyStoreError
 REF_PREFIX = b"ref:"
 CLAIM_PREFIX = b"claim:"
 FILE_PREFIX = b"file:"
+TOOK_PREFIX = b"took:"
 
 DATABASE_FILE = "cache.db"
 """The name that diskcache gives its database."""
@@ -97,8 +98,13 @@ class Index:
         """Make the database if there is none; many processes may do so at once."""
         fsio.make_folder(self.folder)
         self._connections.open("rwc")
-        with self._connections.use():
+        with self._connections.use() as connection:
             self._writing()
+            for statement in accounts.SCHEMA:
+                connection.execute(statement)
+            # What sqlite makes beside the database later gets the mode of the database.
+            for suffix in ("", "-wal", "-shm"):
+                modes.share_file(self.path + suffix)
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value under `key`, or None."""

@@ -4,11 +4,12 @@ from typing import Any
 
 import msgspec
 
-from lazycache_storage import chunked, codec, fsio, layout, mapping, objects
+from lazycache_storage import chunked, codec, fsio, layout, mapping, objects, trust
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import UntrustedPickleError
 from lazycache_storage.memory import Memory
 from lazycache_storage.record import ObjectRef, Record
+from lazycache_storage.signing import Signer
 
 
 class Counters(msgspec.Struct):
@@ -46,19 +47,23 @@ class Loader:
     network : bool
         Whether other machines may change the files, so that none is mapped.
     allow_pickle : bool
+    signer : Signer
     """
 
-    def __init__(self, path: str, memory: Memory, counters: Counters, *, network: bool, allow_pickle: bool) -> None:
+    def __init__(
+        self, path: str, memory: Memory, counters: Counters, *, network: bool, allow_pickle: bool, signer: Signer
+    ) -> None:
         self._path = path
         self._memory = memory
         self._counters = counters
         self._network = network
         self._allow_pickle = allow_pickle
+        self._signer = signer
         # Objects of another boot whose content was compared in this process.
         self._verified: set[bytes] = set()
 
-    def load(self, record: Record) -> Any:
-        """Return the value of a record.
+    def load(self, record: Record, key: bytes | None = None) -> Any:
+        """Return the value of a record, which was found under `key`.
 
         Raises
         ------
@@ -68,34 +73,48 @@ class Loader:
             If it is a pickle, and the store may not be trusted with code.
         """
         if record.kind == "pickle":
-            self._check_trust()
+            self._check_pickle(record, key)
         payload, is_suspect, refs = record.payload, is_from_another_boot(record), record.objects
+        # A signature vouches for the names of objects, and only their content for what they are named.
+        is_watched = bool(self._signer.is_active and (record.blob or refs) and trust.why_untrusted(self._path))
         if record.blob is not None:
             self._counters.opened += 1
-            path = layout.object_path(self._path, Digest(record.blob.name), "blob")
-            payload = objects.read_blob(path, record.blob, verify=is_suspect)
-        return codec.decode(record.kind, payload, lambda position: self._array(refs[position], is_suspect))
+            path = self._object_path(record.blob)
+            payload = objects.read_blob(path, record.blob, verify=is_suspect or is_watched)
+        return codec.decode(record.kind, payload, lambda position: self._array(refs[position], is_suspect, is_watched))
 
-    def _array(self, ref: ObjectRef, is_suspect: bool) -> Any:
+    def _array(self, ref: ObjectRef, is_suspect: bool, is_watched: bool) -> Any:
         array = self._memory.live_array(ref)
         if array is None:
             self._counters.opened += 1
-            path = layout.object_path(self._path, Digest(ref.name), ref.kind)
-            verify = is_suspect and ref.name not in self._verified
+            path = self._object_path(ref)
+            verify = is_watched or (is_suspect and ref.name not in self._verified)
             if ref.chunked and chunked.content_bytes(ref) > mapping.memory_limit():
                 return chunked.open_handle(path, ref, verify=verify)
-            array = objects.open_array(path, ref, use_map=not self._network, verify=verify)
+            # What somebody else may write to would not stay as it was verified.
+            array = objects.open_array(path, ref, use_map=not (self._network or is_watched), verify=verify)
             if verify:
                 self._verified.add(ref.name)
             array = self._memory.keep_array(ref, array)
         return array
 
-    def _check_trust(self) -> None:
-        reason = (
-            fsio.why_untrusted(self._path) if self._allow_pickle else "pickles are not allowed (allow_pickle=False)"
-        )
-        if reason:
-            raise UntrustedPickleError(path=self._path, reason=reason)
+    def _object_path(self, ref: ObjectRef) -> str:
+        path = layout.object_path(self._path, Digest(ref.name), ref.kind)
+        fsio.refuse_links(path)
+        return path
+
+    def _check_pickle(self, record: Record, key: bytes | None) -> None:
+        """Raise UntrustedPickleError unless code from here may be run."""
+        if not self._allow_pickle:
+            raise UntrustedPickleError(path=self._path, reason="pickles are not allowed (allow_pickle=False)")
+        reason = trust.why_untrusted(self._path)
+        if not reason or self._signer.vouches(record):
+            return
+        if not self._signer.is_active:
+            raise UntrustedPickleError(path=self._path, reason=f"{reason}; or sign results (LAZYCACHE_SIGNING_KEY)")
+        keys = {key or b"", record.call_key}
+        if not any(self._signer.verify(each, record) for each in keys):
+            raise UntrustedPickleError(path=self._path, reason=f"{reason}, and it has no valid signature")
 
 
 def is_from_another_boot(record: Record) -> bool:

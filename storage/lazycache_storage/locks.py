@@ -17,7 +17,7 @@ from typing import Generic, Self, TypeVar
 
 import msgspec
 
-from lazycache_storage import forking, fsio
+from lazycache_storage import forking, fsio, modes
 from lazycache_storage.errors import LockTimeoutError
 
 log = logging.getLogger("lazycache")
@@ -173,10 +173,10 @@ class Claim(Generic[T]):
     def _open(self) -> int:
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
-            return os.open(self._path, flags, 0o600)
+            return modes.open_for_all(self._path, flags)
         except FileNotFoundError:
             fsio.make_folder(os.path.dirname(self._path))
-            return os.open(self._path, flags, 0o600)
+            return modes.open_for_all(self._path, flags)
 
     def _close(self) -> None:
         if self._descriptor >= 0:

@@ -5,6 +5,7 @@ that goes into the record; whoever calls puts it in its place. Reading gives
 read-only arrays: large ones are maps, so that opening costs the same for any size.
 """
 
+import stat
 from collections.abc import Callable
 from typing import Self
 
@@ -70,8 +71,12 @@ def refresh(path: str, ref: ObjectRef) -> ObjectRef | None:
         except CorruptEntryError:
             return None
         return msgspec.structs.replace(ref, mtime_ns=files.mtime_ns) if files.nbytes == ref.nbytes else None
-    found = fsio.stat(path if ref.kind == "blob" else arrays.data_file(path, ref))
-    if found is None or (found.st_size != ref.nbytes and (ref.nbytes or ref.kind == "blob")):
+    found = fsio.stat(path if ref.kind == "blob" else arrays.data_file(path, ref), follow=False)
+    if (
+        found is None
+        or not stat.S_ISREG(found.st_mode)
+        or (found.st_size != ref.nbytes and (ref.nbytes or ref.kind == "blob"))
+    ):
         return None
     return msgspec.structs.replace(ref, mtime_ns=found.st_mtime_ns)
 
@@ -106,6 +111,8 @@ def open_array(path: str, ref: ObjectRef, *, use_map: bool = True, verify: bool 
 
 def read_blob(path: str, ref: ObjectRef, *, verify: bool = False) -> bytes:
     """Return the bytes of a blob; raises like `open_array`."""
+    if ref.nbytes > mapping.memory_limit():
+        raise CorruptEntryError(path=path, reason=f"{ref.nbytes} bytes are more than memory holds")
     buffer, mtime_ns = mapping.open_buffer(path, ref.nbytes)
     data = bytes(buffer)
     if (verify or mtime_ns != ref.mtime_ns) and bytes_digest(data) != ref.name:

@@ -18,6 +18,7 @@ from lazycache_storage.errors import CorruptEntryError
 from lazycache_storage.index import REF_PREFIX, Index, Transaction
 from lazycache_storage.objects import Sink, refresh, write_blob
 from lazycache_storage.record import FileState, ObjectRef, Record, decode_record, encode_record
+from lazycache_storage.signing import Signer
 
 _MOST_WITNESSES = 8
 
@@ -30,9 +31,11 @@ class Publisher:
     path : str
         The store.
     index : Index
+    signer : Signer
     """
 
-    def __init__(self, path: str, index: Index) -> None:
+    def __init__(self, path: str, index: Index, signer: Signer) -> None:
+        self._signer = signer
         self._path = path
         self._index = index
         self._tmp = layout.folder(path, layout.TMP_FOLDER)
@@ -111,6 +114,7 @@ class Publisher:
             row = rows.get(key)
             if row is None:
                 row = msgspec.structs.replace(record, files=files_for_key[key]) if key in files_for_key else record
+                row = self._signer.sign(key, row)
                 result[key] = row, self._write(transaction, key, row, is_first=key == keys[0])
             else:
                 result[key] = row, len(row.payload)
@@ -130,6 +134,9 @@ class Publisher:
         try:
             record = decode_record(data)
         except CorruptEntryError:
+            return None
+        if self._signer.is_active and not self._signer.verify(key, record):
+            # Its content would get our signature under the other keys.
             return None
         is_whole = all(refresh(self._object_path(ref), ref) is not None for ref in record.all_objects())
         return record if is_whole else None

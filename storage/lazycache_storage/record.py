@@ -5,7 +5,7 @@ read, and without code in them. New fields are added at the end, with defaults.
 """
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -14,6 +14,10 @@ from lazycache_storage.errors import CorruptEntryError
 
 RECORD_FORMAT = 1
 """Version of the record; a record of another version is a miss."""
+
+_NAME_BYTES = 32
+_MOST_DIMENSIONS = 64
+_LATEST_SECONDS = 2**40
 
 PayloadKind = Literal["plain", "pickle"]
 
@@ -58,7 +62,9 @@ class FileState(msgspec.Struct, frozen=True, array_like=True):
     ----------
     path : str
     how : str
-        Which rule compares it: "date", "content", "stat", "directory" or "result".
+        Which rule compares it: "date", "content", "stat", "directory" or
+        "result"; or "age", which is no file: then `path` is a function, whose
+        result counts until `mtime_ns`.
     size, mtime_ns, inode, ctime_ns : int
         From ``os.stat``; bytes and nanoseconds.
     content : bytes
@@ -141,7 +147,7 @@ class Record(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     pinned : bool
         Whether gc must keep it.
     signature : bytes
-        Reserved for signed stores.
+        See `signing.Signer`; empty if the record is not signed.
     call_key : bytes
         The call key under which the same result is recorded; empty if there is none.
     """
@@ -175,6 +181,24 @@ class Record(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
         yield from self.objects
 
 
+class Stored(NamedTuple):
+    """One entry of a store, as `Store.records` lists it.
+
+    Attributes
+    ----------
+    key : Digest
+    record : Record
+    last_used : float
+        Seconds since the epoch.
+    uses : int
+    """
+
+    key: Digest
+    record: Record
+    last_used: float
+    uses: int
+
+
 def _as_bytes(value: object) -> bytes:
     # msgspec knows bytes, but not their subclasses.
     if isinstance(value, Digest):
@@ -205,4 +229,24 @@ def decode_record(data: bytes, where: str = "index") -> Record:
         raise CorruptEntryError(path=where, reason=str(error)) from error
     if record.format != RECORD_FORMAT:
         raise CorruptEntryError(path=where, reason=f"record format {record.format}, expected {RECORD_FORMAT}")
+    reason = _why_impossible(record)
+    if reason:
+        raise CorruptEntryError(path=where, reason=reason)
     return record
+
+
+def _why_impossible(record: Record) -> str:
+    """Return what no record that was written here can hold, or an empty text; others may have made this one."""
+    for ref in record.all_objects():
+        if len(ref.name) != _NAME_BYTES:
+            return f"an object's name has {len(ref.name)} bytes, expected {_NAME_BYTES}"
+        if ref.nbytes < 0 or len(ref.shape) > _MOST_DIMENSIONS or min(ref.shape, default=0) < 0:
+            return f"an object has {ref.nbytes} bytes and the shape {ref.shape[:_MOST_DIMENSIONS]}"
+    if record.blob is not None and record.blob.kind != "blob":
+        return f"the payload is a {record.blob.kind}"
+    # Comparisons with NaN are false.
+    if not (-_LATEST_SECONDS < record.created < _LATEST_SECONDS and abs(record.seconds) < _LATEST_SECONDS):
+        return f"created at {record.created}, took {record.seconds} s"
+    if len(record.call_key) not in (0, _NAME_BYTES):
+        return f"a call key of {len(record.call_key)} bytes"
+    return ""

@@ -9,7 +9,7 @@ import os
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import msgspec
 
@@ -18,15 +18,17 @@ from lazycache_storage.arrayhash import array_digest
 from lazycache_storage.arrays import Array
 from lazycache_storage.chunked import Chunking
 from lazycache_storage.digest import Digest
-from lazycache_storage.errors import CorruptEntryError, NotStorableError, RemovedEntryError
-from lazycache_storage.index import CLAIM_PREFIX, FILE_PREFIX, Row
+from lazycache_storage.errors import CorruptEntryError, NotStorableError, RemovedEntryError, UnsignedEntryError
+from lazycache_storage.index import Row
 from lazycache_storage.loading import Counters, Loader, is_from_another_boot
 from lazycache_storage.locks import Claim
 from lazycache_storage.memory import NOTHING, Memory, cannot_change
+from lazycache_storage.notes import Notes
 from lazycache_storage.objects import Sink
 from lazycache_storage.publishing import Publisher
-from lazycache_storage.record import FileState, Record, decode_record, encode_record
+from lazycache_storage.record import FileState, Record, Stored, decode_record, encode_record
 from lazycache_storage.rows import Rows
+from lazycache_storage.signing import Signer
 
 log = logging.getLogger("lazycache")
 
@@ -37,25 +39,7 @@ FLUSH_USES_AT = 1000
 """Uses of so many keys are written to the index together."""
 
 
-class Stored(NamedTuple):
-    """One entry of a store, as `Store.records` lists it.
-
-    Attributes
-    ----------
-    key : Digest
-    record : Record
-    last_used : float
-        Seconds since the epoch.
-    uses : int
-    """
-
-    key: Digest
-    record: Record
-    last_used: float
-    uses: int
-
-
-class Store:
+class Store(Notes):
     """A folder of results under keys, for any number of threads and processes.
 
     An open store survives a fork: the child opens its own connections.
@@ -71,6 +55,10 @@ class Store:
         Whether results that are pickles are loaded, if the folder is trusted.
     memory_bytes : int
         How much the tier in memory may take.
+    shared : bool
+        Let the group of the folder write to the store, if it is made.
+    signer : Signer, optional
+        Signs records and checks them; by default neither.
 
     Raises
     ------
@@ -98,9 +86,11 @@ class Store:
         create: bool = True,
         allow_pickle: bool = True,
         memory_bytes: int = 64 << 20,
+        shared: bool = False,
+        signer: Signer | None = None,
     ) -> None:
         self.path = os.path.abspath(os.fspath(path))
-        opened = founding.open_folder(self.path, read_only=read_only, create=create)
+        opened = founding.open_folder(self.path, read_only=read_only, create=create, shared=shared)
         self.read_only = opened.read_only
         self.network = opened.network
         self.allow_pickle = allow_pickle
@@ -108,7 +98,15 @@ class Store:
         self._memory = Memory(memory_bytes)
         self._rows = Rows(self.path, read_only=self.read_only, network=self.network, forget=self._memory.clear)
         self.index = self._rows.index
-        self._loader = Loader(self.path, self._memory, self.counters, network=self.network, allow_pickle=allow_pickle)
+        self.signer = Signer() if signer is None else signer
+        self._loader = Loader(
+            self.path,
+            self._memory,
+            self.counters,
+            network=self.network,
+            allow_pickle=allow_pickle,
+            signer=self.signer,
+        )
         # Keys whose record could not be read or loaded: the next put replaces it.
         self._unreadable: set[bytes] = set()
         self._at_exit = weakref.finalize(self, self._rows.write_uses_quietly, self._memory)
@@ -122,7 +120,7 @@ class Store:
             If there is one that cannot be read, or if the index is broken.
         """
         entry = self._memory.get(key)
-        if entry is not None:
+        if entry is not None and not entry.is_old:
             self.counters.memory += 1
             record = entry.record
         else:
@@ -143,7 +141,7 @@ class Store:
 
     def contains(self, key: Digest) -> bool:
         """Tell whether there is a record under `key`; does not count as a use."""
-        return self._memory.peek(key) is not None or self._look(key) is not None
+        return self._look(key) is not None
 
     def load(self, record: Record, key: Digest | None = None) -> Any:
         """Return the value of a record: read-only arrays, and fresh copies of what can be changed.
@@ -164,9 +162,9 @@ class Store:
         if key is not None and not record.objects and (shared := self._memory.live_result(key, record)) is not None:
             return shared
         try:
-            value = self._loader.load(record)
+            value = self._loader.load(record, key)
         except CorruptEntryError as error:
-            raise self._after_damage(key, error) from error
+            raise self._after_damage(key, record, error) from error
         if key is not None and not record.objects:
             value = self._memory.keep_result(key, record, value)
             if entry is not None and cannot_change(value):
@@ -219,7 +217,7 @@ class Store:
         """
         self._rows.check_writable()
         replaced = {key for key in keys if replace or key in self._unreadable}
-        publisher = Publisher(self.path, self.index)
+        publisher = Publisher(self.path, self.index, self.signer)
         for trust in (True, False):
             with publisher.staging(trust=trust, digest=digest, chunking=chunking) as sink:
                 record = self._encode(value, record_fields, sink, publisher)
@@ -245,6 +243,7 @@ class Store:
     def update(self, key: Digest, record: Record) -> bool:
         """Write another record, of the same objects, under a key that has one; return whether it had."""
         self._rows.check_writable()
+        record = self.signer.sign_again(key, record)
         data = encode_record(record)
         with self._rows.transaction() as transaction:
             found = transaction.replace(key, data)
@@ -312,27 +311,6 @@ class Store:
         is_usable = not self.read_only
         return Claim(path, what, look, expected=expected, timeout=timeout, is_usable=is_usable)
 
-    def claim_get(self, digest: Digest) -> bytes | None:
-        """Return what was claimed under a digest."""
-        return self._rows.get(CLAIM_PREFIX + digest)
-
-    def claim_put(self, digest: Digest, data: bytes, *, expected: bytes | None) -> bool:
-        """Write a claim if the present one is `expected`, None for none; return whether it was."""
-        with self._rows.transaction() as transaction:
-            if transaction.get(CLAIM_PREFIX + digest) != expected:
-                return False
-            transaction.put(CLAIM_PREFIX + digest, data)
-        return True
-
-    def memo_get(self, digest: Digest) -> bytes | None:
-        """Return the remembered content digest of a file."""
-        return self._rows.get(FILE_PREFIX + digest)
-
-    def memo_put(self, digest: Digest, data: bytes) -> None:
-        """Remember the content digest of a file."""
-        with self._rows.transaction() as transaction:
-            transaction.put(FILE_PREFIX + digest, data)
-
     def flush(self) -> None:
         """Write the uses that were only counted so far."""
         self._rows.write_uses(self._memory)
@@ -351,16 +329,23 @@ class Store:
     def _look(self, key: bytes) -> Record | None:
         """Return the record under `key` from memory or the index, without counting a use."""
         entry = self._memory.peek(key)
-        if entry is not None:
+        if entry is not None and not entry.is_old:
             return entry.record
         data = self._rows.get(key)
         if data is None:
+            self._memory.drop(key)
             return None
         try:
             record = decode_record(data, f"{self.index.folder}[{key[:3].hex()}]")
         except CorruptEntryError:
             self._unreadable.add(key)
             raise
+        if self.signer.is_active and not self.signer.admits(key, record):
+            self._unreadable.add(key)
+            raise UnsignedEntryError(path=self.path)
+        if entry is not None and record == entry.record:
+            entry.looked = time.monotonic()
+            return entry.record
         self._memory.put(key, record, len(data))
         return record
 
@@ -393,13 +378,14 @@ class Store:
                 transaction.replace(key, encode_record(msgspec.structs.replace(record, boot="")))
         self._memory.drop(key)
 
-    def _after_damage(self, key: Digest | None, error: CorruptEntryError) -> CorruptEntryError:
+    def _after_damage(self, key: Digest | None, record: Record, error: CorruptEntryError) -> CorruptEntryError:
         """Return the error to raise when a record could not be loaded."""
         if key is None:
             return error
         self._memory.drop(key)
-        if self._rows.get(key) is None:
+        if self._look_or_none(key) not in (None, record) or self._rows.get(key) is None:
             return RemovedEntryError(path=self.path, reason="its record is gone")
+        self._memory.drop(key)
         self._unreadable.add(key)
         return error
 

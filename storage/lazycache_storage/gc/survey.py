@@ -212,7 +212,7 @@ class _Surveyor:
             files = decode_record(value).files
         except CorruptEntryError:
             return False
-        return any(self.is_missing(file.path) for file in files)
+        return any(self.is_missing(file.path) for file in files if file.how != "age")
 
     def survey(self) -> Survey:
         rows, refs = np.frombuffer(self.rows, ROW), np.frombuffer(self.refs, REF)

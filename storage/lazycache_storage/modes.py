@@ -1,0 +1,105 @@
+"""Modes of files and folders: private, or shared by a group, whatever the umask.
+
+A store is shared if its folder has the set-group-id bit and its group may
+write. Each folder hands that on to what is made in it, so that no process
+needs to be told.
+"""
+
+import os
+import stat
+import time
+
+FOLDER_MODE = 0o700
+OBJECT_MODE = 0o444
+
+_SHARED = stat.S_ISGID | stat.S_IWGRP
+_OTHERS = 0o005
+_TRIES = 50
+_PAUSE_SECONDS = 0.001
+
+
+def is_shared(folder: str) -> bool:
+    """Tell whether a folder is one that a group writes to; one that is not there is not."""
+    return _bits(folder) & _SHARED == _SHARED
+
+
+def share_folder(path: str) -> None:
+    """Let the group of a folder write to it, and to all that is made in it.
+
+    Raises
+    ------
+    OSError
+        If it belongs to somebody else.
+    """
+    os.chmod(path, _SHARED | stat.S_IRWXU | stat.S_IRWXG | (_bits(path) & _OTHERS))
+
+
+def make_folder_in(parent: str, path: str, temporary: str) -> None:
+    """Make the folder `path` as its parent says; under the name `temporary` first, if its mode must be changed."""
+    bits = _bits(parent)
+    if bits & _SHARED != _SHARED:
+        os.mkdir(path, FOLDER_MODE)
+        return
+    os.mkdir(temporary, FOLDER_MODE)
+    try:
+        os.chmod(temporary, _SHARED | stat.S_IRWXU | stat.S_IRWXG | (bits & _OTHERS))
+        os.rename(temporary, path)
+    except BaseException:
+        os.rmdir(temporary)
+        raise
+
+
+def mode_in(folder: str, mode: int) -> int:
+    """Return the mode of a file that is complete, in `folder`, when it would be `mode` in a private one."""
+    bits = _bits(folder)
+    if bits & _SHARED != _SHARED:
+        return mode
+    return mode & (0o444 if bits & stat.S_IROTH else 0o440)
+
+
+def settle(path: str) -> None:
+    """Give an array in a folder, which others may have made, the modes of the store that it is in."""
+    parent = os.path.dirname(path)
+    mode = mode_in(parent, OBJECT_MODE)
+    for name in os.listdir(path):
+        os.chmod(f"{path}/{name}", mode)
+    os.chmod(path, stat.S_IMODE(_bits(parent)) if is_shared(parent) else FOLDER_MODE)
+
+
+def share_file(path: str) -> None:
+    """Let the users of a shared store write to a file that we have made there."""
+    folder = os.path.dirname(path)
+    bits = _bits(folder)
+    if bits & _SHARED == _SHARED and os.path.exists(path):
+        os.chmod(path, 0o664 if bits & stat.S_IROTH else 0o660)
+
+
+def open_for_all(path: str, flags: int) -> int:
+    """Return a descriptor of a file that all who write to the store may lock; it is made if `flags` say so."""
+    folder = os.path.dirname(path)
+    if not is_shared(folder):
+        return os.open(path, flags, 0o600)
+    for tries in range(_TRIES, -1, -1):
+        try:
+            descriptor = os.open(path, flags, 0o660)
+            break
+        except PermissionError:
+            # Another user has made it a moment ago, and is about to let us write.
+            if not tries:
+                raise
+            time.sleep(_PAUSE_SECONDS)
+    try:
+        found = os.fstat(descriptor)
+        if found.st_uid == os.geteuid() and found.st_mode & 0o060 != 0o060:
+            os.fchmod(descriptor, 0o660)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _bits(folder: str) -> int:
+    try:
+        return os.stat(folder or ".").st_mode
+    except FileNotFoundError:
+        return 0

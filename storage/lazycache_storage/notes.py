@@ -1,0 +1,44 @@
+"""What a store keeps beside results: who owns a name, digests of file contents, how long calls take."""
+
+from lazycache_storage.digest import Digest
+from lazycache_storage.index import CLAIM_PREFIX, FILE_PREFIX, TOOK_PREFIX
+from lazycache_storage.rows import Rows
+from lazycache_storage.signing import Signer
+
+
+class Notes:
+    """The part of a store that has small rows of bytes under digests."""
+
+    _rows: Rows
+    signer: Signer
+
+    def claim_get(self, digest: Digest) -> bytes | None:
+        """Return what was claimed under a digest."""
+        return self._rows.get(CLAIM_PREFIX + digest)
+
+    def claim_put(self, digest: Digest, data: bytes, *, expected: bytes | None) -> bool:
+        """Write a claim if the present one is `expected`, None for none; return whether it was."""
+        with self._rows.transaction() as transaction:
+            if transaction.get(CLAIM_PREFIX + digest) != expected:
+                return False
+            transaction.put(CLAIM_PREFIX + digest, data)
+        return True
+
+    def memo_get(self, digest: Digest) -> bytes | None:
+        """Return the remembered content digest of a file."""
+        # Nobody signs these rows, and a wrong one would find the result of another file.
+        return None if self.signer.is_strict else self._rows.get(FILE_PREFIX + digest)
+
+    def memo_put(self, digest: Digest, data: bytes) -> None:
+        """Remember the content digest of a file."""
+        with self._rows.transaction() as transaction:
+            transaction.put(FILE_PREFIX + digest, data)
+
+    def duration_get(self, digest: Digest) -> bytes | None:
+        """Return what is noted of how long the calls of a function take."""
+        return self._rows.get(TOOK_PREFIX + digest)
+
+    def duration_put(self, digest: Digest, data: bytes) -> None:
+        """Note how long the calls of a function take."""
+        with self._rows.transaction() as transaction:
+            transaction.put(TOOK_PREFIX + digest, data)
