@@ -8,35 +8,37 @@ import math
 import os
 import time
 import weakref
+from collections.abc import Sequence
 from contextvars import Token
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from lazycache import protection, settings
 from lazycache.caching import default, inputs, pieces
-from lazycache.caching.claims import Claims
 from lazycache.caching.counters import Counters
-from lazycache.caching.guard import GuardedMemo, GuardedStore
+from lazycache.caching.durations import Durations
+from lazycache.caching.layers import Layer, open_store
 from lazycache.caching.parallel import evaluate as evaluate_in
 from lazycache.caching.run import CachedEvaluation
+from lazycache.caching.upkeep import Upkeep
 from lazycache.evaluation import MISSING, PLAIN
 from lazycache.execution.workers import find_workers
 from lazycache.expressions import Node
 from lazycache.graph import find_nodes, substitute
 from lazycache.keys import key as key_of
 from lazycache_storage.digest import Digest
+from lazycache_storage.signing import Signer
 
 if TYPE_CHECKING:
     import zarr
 
     from lazycache.caching.explanation import Explanation
-    from lazycache.files import ContentMemo
     from lazycache_storage.record import FileState, Record
 
 logger = logging.getLogger("lazycache")
 
 
-class Cache:
+class Cache(Upkeep):
     """A store of results, and the evaluation of expressions through it.
 
     ``cache(e)`` evaluates like `lazycache.compute`, but finds what it can in
@@ -57,6 +59,17 @@ class Cache:
         are dropped after a store. By default nothing is ever dropped.
     allow_pickle : bool
         Whether results that need pickle are loaded and stored.
+    signatures : {"off", "on", "strict"}, optional
+        Whether records are signed; with ``strict`` only signed ones count. By
+        default ``LAZYCACHE_SIGNATURES``, else ``on`` if there is a
+        ``LAZYCACHE_SIGNING_KEY``.
+    upstream : sequence of str, os.PathLike or Cache, optional
+        Stores that are looked in after this one, and never written. By default
+        ``LAZYCACHE_UPSTREAM``.
+    pull : bool
+        Whether results that are loaded from upstream are copied into this store.
+    shared : bool
+        Let the group of the folder write to the store, if it is made.
 
     Notes
     -----
@@ -89,17 +102,32 @@ class Cache:
         mode: settings.Mode | None = None,
         size_limit: int | str | None = None,
         allow_pickle: bool = True,
+        signatures: settings.Signatures | None = None,
+        upstream: Sequence[str | os.PathLike[str] | Cache] | None = None,
+        pull: bool = False,
+        shared: bool = False,
     ) -> None:
-        self._arguments = {"path": path, "mode": mode, "size_limit": size_limit, "allow_pickle": allow_pickle}
         self.mode = settings.mode() if mode is None else settings.check_mode(mode)
         found = settings.find_store_path()[0] if path is None else os.path.abspath(os.path.expanduser(os.fspath(path)))
         self.path = found
         self.size_limit = settings.parse_size(size_limit) if isinstance(size_limit, str) else size_limit
         self.counters = Counters()
-        self._guard = GuardedStore(found, self.mode == "ro", {"allow_pickle": allow_pickle}, self.size_limit)
-        self._claims = Claims(self._guard)
-        self._refreshed: set[Digest] = set()
-        self._refreshed_since = math.inf
+        signing = settings.signatures(signatures)
+        upstream = settings.upstream() if upstream is None else upstream
+        trust = {"allow_pickle": allow_pickle, "signer": Signer(*signing)}
+        self._guard = open_store(found, self.mode, {**trust, "shared": shared}, self.size_limit, upstream, pull)
+        self._own = Layer(self._guard)
+        self._durations = Durations(self._guard)
+        # Records that were made before count as misses.
+        self._since = time.time() if self.mode == "refresh" else -math.inf
+        self._arguments = {
+            "size_limit": size_limit,
+            "allow_pickle": allow_pickle,
+            "signatures": signing[0],
+            "upstream": tuple(upstream),
+            "pull": pull,
+            "shared": shared,
+        }
         self._entered: list[Token[Any]] = []
         _log_at_exit(self)
 
@@ -108,11 +136,20 @@ class Cache:
 
     def __reduce__(self) -> tuple[Any, ...]:
         arguments = {**self._arguments, "path": self.path, "mode": self.mode}
-        return _rebuild, (type(self), arguments), {"_refreshed_since": self._refreshed_since}
+        return _rebuild, (type(self), arguments), {"_since": self._since}
 
     # -- evaluation ---------------------------------------------------------
 
-    def __call__(self, x: Any, *, copy: bool = False, n_jobs: int | None = None, executor: Any = None) -> Any:
+    def __call__(
+        self,
+        x: Any,
+        *,
+        copy: bool = False,
+        max_age: float | str | None = None,
+        refresh: bool = False,
+        n_jobs: int | None = None,
+        executor: Any = None,
+    ) -> Any:
         """Evaluate expressions through the store.
 
         Parameters
@@ -120,6 +157,11 @@ class Cache:
         x : node, or any nest of tuples, lists and dicts that holds nodes
         copy : bool
             Return a writable copy instead of the read-only result.
+        max_age : float or str, optional
+            Seconds, or a text such as "7d"; older results, of `x` and of what
+            it is made of, count as misses and are replaced.
+        refresh : bool
+            Compute everything once more, and replace what is stored.
         n_jobs, executor
             Where pure calls that are missed run, see `lazycache.compute`. The
             workers read and write the store themselves: keys are sent, not arrays.
@@ -142,7 +184,8 @@ class Cache:
             Whatever a function raises, unchanged.
         """
         workers = None if n_jobs is None and executor is None else find_workers(n_jobs, executor)
-        value = self.evaluate(x) if workers is None else evaluate_in(self, x, workers)
+        cache = self._limited(max_age, refresh)
+        value = cache.evaluate(x) if workers is None else evaluate_in(cache, x, workers)
         return protection.writable_copy(value) if copy else value
 
     def evaluate(self, expression: Any) -> Any:
@@ -179,21 +222,16 @@ class Cache:
         return value
 
     def _find_valid(self, key: Digest, node: Node) -> Record | None:
-        """Return the record under `key` if what it depends on is as it was."""
-        if self.mode == "refresh" and key not in self._refreshed:
-            record = self._guard.find_again(key) if self._refreshed_since < math.inf else None
-            if record is None or record.created < self._refreshed_since:
-                return None
-        else:
-            record = self._guard.find(key)
-        if record is None or self._claims.contested(node):
-            return None
-        if not record.files:
-            return record
-        valid, cleared = inputs.still_valid(record, node)
-        if cleared is not None:
-            self._guard.write("clear a mark", lambda store: store.update(key, cleared))
-        return (cleared or record) if valid else None
+        """Return the record under `key`, here or upstream, if what it depends on is as it was."""
+        record = self._own.find_valid(key, node, self._since)
+        return self._guard.find_upstream(key, node, self._since) if record is None else record
+
+    def _limited(self, max_age: float | str | None, refresh: bool) -> Self:
+        """Return this cache with records older than that counting as misses."""
+        if max_age is None and not refresh:
+            return self
+        since = time.time() - (0.0 if refresh else settings.age(max_age))
+        return self._view(_since=max(since, self._since))
 
     def _may_store(self, node: Node) -> bool:
         """Say whether the result of `node` may be kept; warn if not."""
@@ -204,27 +242,15 @@ class Cache:
         if reason is not None:
             self._guard.not_stored(function.name, reason)
             return False
-        return self._claims.take(node)
-
-    def _replaces(self, key: Digest) -> bool:
-        """Say whether a result that was just computed replaces what is stored."""
-        if self.mode == "refresh":
-            self._refreshed.add(key)
-        return True
-
-    def note_refreshed(self, *keys: Digest) -> None:
-        """Say that a worker has computed these keys once more."""
-        if self.mode == "refresh":
-            self._refreshed.update(keys)
-
-    def share_refreshing(self) -> None:
-        """Take what workers compute from now on, also on their own, as computed once more."""
-        self._refreshed_since = min(self._refreshed_since, time.time())
+        return self._own.claims.take(node)
 
     def counting_in(self, counters: Counters) -> Self:
         """Return this cache with other counters."""
+        return self._view(counters=counters)
+
+    def _view(self, **changes: Any) -> Self:
         view = object.__new__(type(self))
-        view.__dict__.update(self.__dict__, counters=counters)
+        view.__dict__.update(self.__dict__, **changes)
         return view
 
     def _with_files(self, key: Digest, record: Record, files: tuple[FileState, ...]) -> Record:
@@ -232,10 +258,7 @@ class Cache:
         import msgspec
 
         record = msgspec.structs.replace(record, files=files)
-        if self.mode != "ro":
-            self._guard.write("store a result", lambda store: store.update(key, record))
-        if self.mode == "refresh":
-            self._refreshed.add(key)
+        self._guard.alias(key, record)
         return record
 
     def _drop(self, keys: set[Digest]) -> bool:
@@ -334,45 +357,7 @@ class Cache:
 
         return explain(self, expression)
 
-    # -- the store ----------------------------------------------------------
-
-    def stats(self) -> dict[str, Any]:
-        """Return what this cache did in this process.
-
-        Returns
-        -------
-        dict
-            ``path``, ``mode``; ``hits`` (results found), ``memory`` and ``disk``
-            (records found in either tier), ``waits`` (results that others
-            computed meanwhile), ``runs`` (functions run), ``stores``,
-            ``seconds_saved``, ``seconds_run``, ``bytes_stored``.
-        """
-        tiers = self._guard.ask("count", lambda store: (store.counters.memory, store.counters.disk)) or (0, 0)
-        names = ("hits", "waits", "runs", "stores", "seconds_saved", "seconds_run", "bytes_stored")
-        counts = {name: getattr(self.counters, name) for name in names}
-        return {"path": self.path, "mode": self.mode, "memory": tiers[0], "disk": tiers[1], **counts}
-
-    def content_memo(self) -> ContentMemo | None:
-        """Return where digests of file contents are remembered, or None; no store is made for it."""
-        if self.mode in ("off", "ro") or not os.path.isdir(self.path):
-            return None
-        return GuardedMemo(self._guard)
-
-    def clear(self) -> None:
-        """Drop every result in the store."""
-        self.gc(everything=True)
-
-    def gc(self, **limits: Any) -> Any:
-        """Drop results by the limits of `lazycache_storage.gc.GcLimits`.
-
-        Returns
-        -------
-        GcResult or None
-            None if the store could not be written.
-        """
-        from lazycache_storage.gc import GcLimits, plan_gc, run_gc
-
-        return self._guard.write("collect", lambda store: run_gc(store, plan_gc(store, GcLimits(**limits))))
+    # -- opening and closing -----------------------------------------------------
 
     def close(self) -> None:
         """Write what is pending and close the store; it opens again when used."""

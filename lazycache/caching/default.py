@@ -12,7 +12,11 @@ if TYPE_CHECKING:
     from lazycache.caching.cache import Cache
 
 _entered: ContextVar[Cache | None] = ContextVar("lazycache_default_cache", default=None)
-_by_settings: dict[tuple[str | None, ...], Cache] = {}
+_by_settings: dict[tuple[Any, ...], Cache] = {}
+_VARIABLES = (
+    *("LAZYCACHE_DIR", "LAZYCACHE_MODE", "LAZYCACHE_UPSTREAM"),
+    *("LAZYCACHE_SIGNATURES", "LAZYCACHE_SIGNING_KEY", "LAZYCACHE_SIGNING_KEY_FILE"),
+)
 
 
 def enter(cache: Cache) -> Token[Cache | None]:
@@ -30,19 +34,27 @@ def default_cache() -> Cache:
     active = _entered.get()
     if active is not None:
         return active
-    where = (os.environ.get("LAZYCACHE_DIR"), os.environ.get("LAZYCACHE_MODE"), settings.working_folder())
+    where = (*[os.environ.get(name) for name in _VARIABLES], settings.working_folder())
     found = _by_settings.get(where)
     if found is None:
         from lazycache.caching.cache import Cache
 
         path, mode = settings.find_store_path()[0], settings.mode()
-        same = (present for present in _by_settings.values() if (present.path, present.mode) == (path, mode))
-        found = next(same, None) or Cache(mode=mode, size_limit=settings.limits().max_size)
-        _by_settings[where] = found
+        named = (path, mode, settings.upstream(), settings.signatures())
+        found = _by_settings.get(named) or Cache(mode=mode, size_limit=settings.limits().max_size)
+        _by_settings[where] = _by_settings[named] = found
     return found
 
 
-def cache(x: Any, *, copy: bool = False, n_jobs: int | None = None, executor: Any = None) -> Any:
+def cache(
+    x: Any,
+    *,
+    copy: bool = False,
+    max_age: float | str | None = None,
+    refresh: bool = False,
+    n_jobs: int | None = None,
+    executor: Any = None,
+) -> Any:
     """Evaluate expressions through the default cache; see `Cache.__call__`.
 
     Examples
@@ -54,4 +66,4 @@ def cache(x: Any, *, copy: bool = False, n_jobs: int | None = None, executor: An
     >>> cache(e)
     1024
     """
-    return default_cache()(x, copy=copy, n_jobs=n_jobs, executor=executor)
+    return default_cache()(x, copy=copy, max_age=max_age, refresh=refresh, n_jobs=n_jobs, executor=executor)

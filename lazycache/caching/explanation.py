@@ -78,8 +78,12 @@ def explain(cache: Cache, node: Node) -> Explanation:
 
 
 def _changed_files(record: Record) -> list[str]:
-    changed = [state.path for state in record.files if not files.unchanged(state)]
-    return [f"file {path} is not as it was" for path in changed] or ["a file that it depends on has another content"]
+    ages = [state for state in record.files if state.how == "age" and state.mtime_ns <= time.time_ns()]
+    old = [f"the result of {state.path} in it is older than its max_age" for state in ages]
+    changed = [state.path for state in record.files if state.how != "age" and not files.unchanged(state)]
+    return [*old, *[f"file {path} is not as it was" for path in changed]] or [
+        "a file that it depends on has another content"
+    ]
 
 
 def _nearest(cache: Cache, node: Node) -> Record | None:

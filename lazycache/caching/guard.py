@@ -14,7 +14,7 @@ import os
 import sqlite3
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -37,6 +37,7 @@ from lazycache_storage.errors import RemovedEntryError
 if TYPE_CHECKING:
     import zarr
 
+    from lazycache.nodes import Node
     from lazycache_storage.gc import Trimmer
     from lazycache_storage.record import FileState, Record
     from lazycache_storage.spooling import Spool
@@ -72,6 +73,8 @@ class GuardedStore:
         self._unusable = False
         self._lock = threading.Lock()
         self._told: set[str] = set()
+        # When the records under these keys were made: they could not be loaded.
+        self._passed_over: dict[Digest, float] = {}
         self._size_limit = size_limit
         self._trimmer: Trimmer | None = None
         self._trimming = threading.Lock()
@@ -115,14 +118,49 @@ class GuardedStore:
         if store is None:
             return None
         try:
-            return store.find(key)
+            record = store.find(key)
         except FAULTS as error:
             self.fault("look up a result", error)
             return None
+        if record is not None and self._passed_over.get(key) == record.created:
+            return None
+        return record
+
+    def pass_over(self, record: Record, keys: Iterable[Digest]) -> None:
+        """Take a record that could not be loaded as not there, until there is another one under these keys."""
+        self._passed_over.update(dict.fromkeys(keys, record.created))
 
     def find_again(self, key: Digest) -> Record | None:
         """Return the record under `key` as others have left it meanwhile, or None."""
         return self.ask("look up a result", lambda store: store.find_again(key))
+
+    def find_anywhere(self, key: Digest) -> Record | None:
+        """Return the record under `key` in this store, or in one below it."""
+        return self.find(key)
+
+    def find_upstream(self, key: Digest, node: Node, since: float) -> Record | None:  # noqa: ARG002
+        """Return a record in a store below this one; there is none."""
+        return None
+
+    def holds(self, record: Record, key: Digest) -> bool:
+        """Tell whether the result of a record is in this very store."""
+        from lazycache_storage.handles import holds
+
+        return bool(self.ask("look up a result", lambda store: holds(store, record, key)))
+
+    def has_objects(self, record: Record) -> bool:
+        """Tell whether the objects of a record are in this very store."""
+        from lazycache_storage.handles import has_objects
+
+        return bool(self.ask("look up a result", lambda store: has_objects(store, record)))
+
+    def alias(self, key: Digest, record: Record) -> None:
+        """Write a record of this store under another key too."""
+        self.write("store a result", lambda store: store.update(key, record))
+
+    def layers(self) -> list[tuple[str, Mapping[str, Any]]]:
+        """Return where the stores are, this one first, and how they are opened."""
+        return [(self.path, self._options)]
 
     def load(self, record: Record, key: Digest) -> Any:
         """Return the value of a record, or MISSING."""
@@ -228,7 +266,9 @@ class GuardedStore:
         return None if self._read_only else self.ask(action, write)
 
     @contextlib.contextmanager
-    def computing(self, key: Digest, what: str, ready: Callable[[], Record | None]) -> Iterator[Any]:
+    def computing(
+        self, key: Digest, what: str, ready: Callable[[], Record | None], expected: float = 0.0
+    ) -> Iterator[Any]:
         """Hold the lock of a key while its result is computed.
 
         Yields the store's claim, or None when the key could not be locked: the
@@ -239,7 +279,7 @@ class GuardedStore:
         flight = contextlib.ExitStack()
         if store is not None and not self._read_only:
             try:
-                claim = flight.enter_context(store.computing(key, what, ready=ready))
+                claim = flight.enter_context(store.computing(key, what, ready=ready, expected=expected))
             except LockTimeoutError:
                 raise
             except FAULTS as error:

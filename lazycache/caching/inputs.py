@@ -13,9 +13,10 @@ import msgspec
 from lazycache import current, files
 from lazycache.errors import InputChangedError
 from lazycache.expressions import HashedLeaf, Node
+from lazycache_storage.record import FileState
 
 if TYPE_CHECKING:
-    from lazycache_storage.record import FileState, Record
+    from lazycache_storage.record import Record
 
 
 logger = logging.getLogger("lazycache")
@@ -66,6 +67,11 @@ def still_valid(record: Record, node: Node) -> tuple[bool, Record | None]:
     now = time.time_ns()
     states = []
     for state in record.files:
+        if state.how == "age":
+            if state.mtime_ns <= now:
+                return False, None
+            states.append(state)
+            continue
         if state.in_key and not state.young:
             # Size and date are in the key, and the leaf was looked at already.
             states.append(state)
@@ -74,8 +80,8 @@ def still_valid(record: Record, node: Node) -> tuple[bool, Record | None]:
             state = msgspec.structs.replace(state, path=_present_path(state, node))
         try:
             confirmed = files.confirm(state, now)
-        except OSError:
-            # A file that cannot be read any more is not as it was.
+        except (OSError, ValueError):
+            # What cannot be read any more, or is no path, is not as it was.
             return False, None
         if confirmed is None:
             return False, None
@@ -94,6 +100,16 @@ def _present_path(state: FileState, node: Node) -> str:
         if (now.size, now.mtime_ns) == (state.size, state.mtime_ns):
             return now.path
     return state.path
+
+
+def lifetime(node: Node) -> tuple[FileState, ...]:
+    """Return until when a result of `node` that is made now counts, in a form that follows those made of it."""
+    function = node._function
+    if not function.is_pure or function.max_age is None:
+        return ()
+    # Beyond what 64 bits of nanoseconds hold, it is for ever.
+    until = min(time.time() + function.max_age, 2.0**33)
+    return (FileState(function.name, "age", mtime_ns=int(until * 1e9)),)
 
 
 def as_nested(states: Iterable[FileState]) -> tuple[FileState, ...]:

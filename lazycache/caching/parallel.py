@@ -206,7 +206,6 @@ class ParallelCachedEvaluation(CachedEvaluation):
         record = answer.record
         if record is not None:
             self._adopt(node, record)
-            self._cache.note_refreshed(call_key, node._key)
         elif answer.outcome is not None and not self._workers.shares_memory:
             # What pickles by name may be known by that name here only.
             record = self._keep(node, call_key, answer.outcome, self.text(node))
@@ -235,7 +234,5 @@ def evaluate(cache: Cache, expression: Any, workers: Workers) -> Any:
     roots = find_nodes(expression)
     if not roots:
         return expression
-    if cache.mode == "refresh":
-        cache.share_refreshing()
     values = ParallelCachedEvaluation(cache, roots, workers).results()
     return substitute(expression, {id(root): value for root, value in zip(roots, values, strict=True)})

@@ -253,7 +253,8 @@ class CachedEvaluation(Evaluation):
         def ready() -> Record | None:
             return self._cache._find_valid(call_key, node)
 
-        with self._guard.computing(call_key, what, ready) as claim:
+        durations = self._cache._durations
+        with self._guard.computing(call_key, what, ready, durations.expected(node)) as claim:
             record = claim.record if claim is not None else None
             if record is None:
                 outcome = self._execute(node, call_key, deferred)
@@ -262,9 +263,11 @@ class CachedEvaluation(Evaluation):
                     inputs.union(
                         outcome.nested,
                         deferred,
+                        inputs.lifetime(node),
                         self._files.unstored_below(self.needs(node), self.needs, self._records),
                     ),
                 )
+                durations.note(node, outcome.seconds)
                 record = self._keep(node, call_key, outcome, what)
                 if record is None and claim is not None:
                     claim.unstored()
@@ -325,7 +328,7 @@ class CachedEvaluation(Evaluation):
                 {**describe(node, what, outcome.seconds), "call_key": bytes(call_key)},
                 files,
                 {node._key: static} if call_key == node._key else {call_key: own, node._key: static},
-                cache._replaces(call_key),
+                True,
                 what,
             )
         if record is not None:
@@ -364,7 +367,7 @@ class CachedEvaluation(Evaluation):
 
     def _recompute(self, node: Node) -> Any:
         """Run a call whose record was found but whose value could not be loaded."""
-        self._cache._drop({node._key, self._call_keys.get(id(node), node._key)})
+        self._guard.pass_over(self._records[id(node)], {node._key, self._call_keys.get(id(node), node._key)})
         return CachedEvaluation(self._cache, [node]).results()[0]
 
     def run_pure(self, node: Node, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:

@@ -145,7 +145,7 @@ class ShippedEvaluation(CachedEvaluation):
         """Return the value of a stand-in too."""
         if not isinstance(node, StoredResult):
             return super().known(node)
-        record = self._guard.find(node.key)
+        record = self._guard.find_anywhere(node.key)
         value = MISSING if record is None else self._guard.load(record, node.key)
         if value is MISSING:
             raise LostResultError(key=node.key.hex())

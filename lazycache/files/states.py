@@ -219,6 +219,9 @@ def mark_young(states: Iterable[FileState], in_key: bool) -> tuple[FileState, ..
     now = time.time_ns()
     marked = []
     for state in states:
+        if state.how == "age":
+            marked.append(replace(state, in_key=in_key))
+            continue
         young = state.young or is_young(state, now)
         if young:
             state = with_content(state)

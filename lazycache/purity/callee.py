@@ -33,6 +33,7 @@ class Options(NamedTuple):
     chunks: Any = None
     compressors: Any = None
     shards: Any = None
+    max_age: Any = None
 
 
 class Resolved(NamedTuple):
@@ -72,6 +73,8 @@ class PureFunction:
         How many parts a call unpacks into.
     chunks, shards, compressors
         How array results are stored.
+    max_age : float or None
+        Seconds for which a result counts.
 
     Notes
     -----
@@ -100,6 +103,7 @@ class PureFunction:
         self.chunks = options.chunks
         self.shards = options.shards
         self.compressors = options.compressors
+        self.max_age: float | None = options.max_age
         self._function = function
         self._identity = identity
         self._binder = binder

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from lazycache import digests
-from lazycache.errors import PurityError, UnhashableError
+from lazycache import digests, settings
+from lazycache.errors import PurityError, SettingError, UnhashableError
 from lazycache.files import Hasher, ignore
 from lazycache.nests import find_nodes
 from lazycache.nodes import Node
@@ -139,8 +139,8 @@ def _names_in(code: CodeType) -> set[str]:
     return names
 
 
-def check_options(shown: str, wanted: Wanted) -> None:
-    """Refuse options of a kind that cannot work."""
+def check_options(shown: str, wanted: Wanted) -> float | None:
+    """Refuse options of a kind that cannot work; return the age in seconds up to which results count."""
     if wanted.name is not None and (not isinstance(wanted.name, str) or not wanted.name):
         refuse(shown, f"name must be a text that is not empty, got {wanted.name!r}")
     if wanted.code not in _CODES:
@@ -159,6 +159,18 @@ def check_options(shown: str, wanted: Wanted) -> None:
         digests.token(wanted.version, path="version")
     except UnhashableError as error:
         refuse(shown, f"{error}; a version is an int, a text, or a tuple of these")
+    return _check_age(shown, wanted.options)
+
+
+def _check_age(shown: str, options: Options) -> float | None:
+    if options.max_age is None:
+        return None
+    if not options.store:
+        refuse(shown, "max_age is for results that are stored; leave out store=False")
+    try:
+        return settings.age(options.max_age)
+    except SettingError as error:
+        refuse(shown, str(error))
 
 
 def freeze_partial(

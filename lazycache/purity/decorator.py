@@ -42,6 +42,7 @@ def pure(
     chunks: Any = None,
     shards: Any = None,
     compressors: Any = None,
+    max_age: float | str | None = None,
 ) -> Callable[[Callable[..., Any]], PureFunction]: ...
 def pure(
     function: Any = None,
@@ -58,6 +59,7 @@ def pure(
     chunks: Any = None,
     shards: Any = None,
     compressors: Any = None,
+    max_age: float | str | None = None,
 ) -> Any:
     """Make a function pure: its calls build lazy expressions, and their results can be cached.
 
@@ -98,6 +100,9 @@ def pure(
         Compress array results with these Zarr codecs; by default, arrays in
         chunks are compressed as zarr-python does, and others are not. ``()``
         compresses nothing.
+    max_age : float or str, optional
+        Seconds, or a text such as "7d", for which a result counts. After that
+        the call runs again, and so does what was made of a result that has changed.
 
     Returns
     -------
@@ -131,7 +136,7 @@ def pure(
         ignore=(ignore,) if isinstance(ignore, str) else tuple(ignore),
         depends=tuple(depends) if isinstance(depends, tuple | list) else (depends,),
         code=code,
-        options=Options((), store, n_outputs, chunks, compressors, shards),
+        options=Options((), store, n_outputs, chunks, compressors, shards, max_age),
     )
     if function is None:
         return lambda function: make_pure(function, wanted)
@@ -166,7 +171,7 @@ def _make(function: Any, wanted: Wanted, kind: Kind = "function") -> PureFunctio
     signature = signature_of(function)
     shown = wanted.name or name_of(subject).shown
     rules = check_rules(shown, signature, wanted)
-    check_options(shown, wanted)
+    max_age = check_options(shown, wanted)
     bound: tuple[Any, ...] = ()
     if isinstance(function, functools.partial):
         function, bound = freeze_partial(shown, function, signature)
@@ -182,4 +187,4 @@ def _make(function: Any, wanted: Wanted, kind: Kind = "function") -> PureFunctio
         bound=bound,
     )
     binder = make_binder(signature, getattr(subject, "__qualname__", None) or identity.name)
-    return PureFunction(function, identity, binder, wanted.options._replace(hashers=rules), kind)
+    return PureFunction(function, identity, binder, wanted.options._replace(hashers=rules, max_age=max_age), kind)

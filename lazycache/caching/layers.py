@@ -1,0 +1,194 @@
+"""Stores that are looked in one after the other: one's own, then those of others.
+
+Only the first is ever written, unless results are pulled into it. What is
+found in another store counts under the same rules: its files are looked at,
+the names of its functions must not be taken by others there, and its pickles
+need trust.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lazycache import settings
+from lazycache.caching import inputs
+from lazycache.caching.claims import Claims
+from lazycache.caching.guard import GuardedStore
+from lazycache.evaluation import MISSING
+from lazycache_storage.digest import Digest
+
+if TYPE_CHECKING:
+    import zarr
+
+    from lazycache.expressions import Node
+    from lazycache_storage.record import Record
+
+_ABOUT_THE_PLACE = frozenset(("format", "kind", "payload", "blob", "objects", "nbytes", "files", "signature"))
+
+
+class Layer:
+    """One store, and what its records count for.
+
+    Parameters
+    ----------
+    guard : GuardedStore
+    """
+
+    def __init__(self, guard: GuardedStore) -> None:
+        self.guard = guard
+        self.claims = Claims(guard)
+
+    def find_valid(self, key: Digest, node: Node, since: float) -> Record | None:
+        """Return the record under `key` if what it depends on is as it was, and it was made after `since`."""
+        record = self.guard.find(key)
+        if record is None:
+            return None
+        if record.created < since:
+            # Another process may have put a newer one in its place since it was read here.
+            record = self.guard.find_again(key)
+            if record is None or record.created < since:
+                return None
+        if self.claims.contested(node):
+            return None
+        function = node._function
+        if function.is_pure and function.max_age is not None and record.created < time.time() - function.max_age:
+            return None
+        if not record.files:
+            return record
+        valid, cleared = inputs.still_valid(record, node)
+        if cleared is not None:
+            self.guard.write("clear a mark", lambda store: store.update(key, cleared))
+        return (cleared or record) if valid else None
+
+
+class UpstreamStore(GuardedStore):
+    """A store that is only read; it may be missing or broken, which costs one warning in all."""
+
+    def __init__(self, path: str, options: Mapping[str, Any]) -> None:
+        super().__init__(path, True, options)
+
+    def fault(self, action: str, error: BaseException) -> None:
+        """Tell the user of the first fault."""
+        if not self._told:
+            super().fault(action, error)
+
+
+class LayeredStore(GuardedStore):
+    """One's own store, with others below it.
+
+    Parameters
+    ----------
+    path, read_only, options, size_limit
+        See `GuardedStore`.
+    upstream : sequence of GuardedStore
+    pull : bool
+        Whether what is loaded from another store is copied into this one.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        read_only: bool,
+        options: Mapping[str, Any],
+        size_limit: int | None,
+        upstream: Sequence[GuardedStore],
+        pull: bool,
+    ) -> None:
+        super().__init__(path, read_only, options, size_limit)
+        self._layers = [Layer(guard) for guard in upstream]
+        self._pulls = pull and not read_only
+
+    def find_upstream(self, key: Digest, node: Node, since: float) -> Record | None:
+        """Return the first valid record in another store."""
+        for layer in self._layers:
+            record = layer.find_valid(key, node, since)
+            if record is not None:
+                return record
+        return None
+
+    def find_anywhere(self, key: Digest) -> Record | None:
+        """Return the first record under `key`, of whatever store."""
+        found = (guard.find(key) for guard in self._stores())
+        return next((record for record in found if record is not None), None)
+
+    def load(self, record: Record, key: Digest) -> Any:
+        """Return the value of a record from the store that has it, under the rules of that store; or MISSING."""
+        if self.holds(record, key):
+            return super().load(record, key)
+        for layer in self._layers:
+            if layer.guard.holds(record, key):
+                value = layer.guard.load(record, key)
+                if value is not MISSING:
+                    self._pull(record, key, value)
+                    return value
+        return MISSING
+
+    def open_array(self, record: Record) -> zarr.Array[Any] | None:
+        """Return the stored array of a record, from the first store that has it."""
+        for guard in self._stores():
+            if guard.has_objects(record):
+                found = super().open_array(record) if guard is self else guard.open_array(record)
+                if found is not None:
+                    return found
+        return None
+
+    def layers(self) -> list[tuple[str, Mapping[str, Any]]]:
+        """Return where the stores are, this one first, and how they are opened."""
+        return super().layers() + [place for layer in self._layers for place in layer.guard.layers()]
+
+    def pass_over(self, record: Record, keys: Iterable[Digest]) -> None:
+        """Take a record that could not be loaded as not there, in whatever store it is."""
+        keys = list(keys)
+        super().pass_over(record, keys)
+        for layer in self._layers:
+            layer.guard.pass_over(record, keys)
+
+    def close(self) -> None:
+        """Close all stores; they open again when used."""
+        for layer in self._layers:
+            layer.guard.close()
+        super().close()
+
+    def alias(self, key: Digest, record: Record) -> None:
+        """Write a record under another key too, if its objects are here."""
+        if self.holds(record, key):
+            super().alias(key, record)
+
+    def _stores(self) -> Iterable[GuardedStore]:
+        return (self, *[layer.guard for layer in self._layers])
+
+    def _pull(self, record: Record, key: Digest, value: Any) -> None:
+        # How chunked arrays are cut and compressed is known to the store that has them.
+        if not self._pulls or any(ref.chunked for ref in record.objects):
+            return
+        facts = {name: part for name, part in msgspec.structs.asdict(record).items() if name not in _ABOUT_THE_PLACE}
+        self.put((key,), value, facts, {key: record.files}, False, record.text or record.function)
+
+
+def open_store(
+    path: str,
+    mode: settings.Mode,
+    options: Mapping[str, Any],
+    size_limit: int | None,
+    upstream: Iterable[Any],
+    pull: bool,
+) -> GuardedStore:
+    """Return the store of a cache, with the stores upstream of it, if there are any."""
+    own = os.path.realpath(path)
+    places: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    for store in upstream:
+        for place, how in store.layers() if hasattr(store, "layers") else [(_absolute(store), options)]:
+            places.setdefault(os.path.realpath(place), (place, how))
+    below = [UpstreamStore(place, how) for real, (place, how) in places.items() if real != own]
+    if not below:
+        return GuardedStore(path, mode == "ro", options, size_limit)
+    return LayeredStore(path, mode == "ro", options, size_limit, below, pull)
+
+
+def _absolute(path: str | os.PathLike[str]) -> str:
+    return os.path.abspath(os.path.expanduser(os.fspath(path)))
