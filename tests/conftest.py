@@ -36,7 +36,8 @@ class Witness:
 @pytest.fixture(autouse=True)
 def _store_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the default store of a test, and of the processes that it starts, in its folder."""
-    for name in [name for name in os.environ if name.startswith("LAZYCACHE_") and name != "LAZYCACHE_STRESS"]:
+    kept = ("LAZYCACHE_STRESS", "LAZYCACHE_SEED")
+    for name in [name for name in os.environ if name.startswith("LAZYCACHE_") and name not in kept]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("LAZYCACHE_DIR", str(tmp_path / "default-store"))
 

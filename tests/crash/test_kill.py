@@ -189,7 +189,7 @@ say(len(acknowledged))
 
 
 def test_kills_at_random_moments_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    seed = int(os.environ.get("LAZYCACHE_TEST_SEED", random.randrange(10**6)))
-    rounds = int(os.environ.get("LAZYCACHE_TEST_KILLS", "15"))
-    print(f"LAZYCACHE_TEST_SEED={seed}")  # noqa: T201
+    seed = int(os.environ.get("LAZYCACHE_SEED", random.randrange(10**6)))
+    rounds = 300 if os.environ.get("LAZYCACHE_STRESS") == "long" else 15
+    print(f"LAZYCACHE_SEED={seed}")  # noqa: T201
     assert int(run(COMMON + RANDOM, tmp_path / "store", seed, rounds)) >= rounds
