@@ -13,9 +13,6 @@ from lazycache_storage import forking, fsio
 BUSY_SECONDS = 60.0
 """How long a writer waits for another."""
 
-PAGE_BYTES = 8192
-"""Among a million entries a look-up is half slower with pages of 4096 bytes, and with those of 16384 (measured)."""
-
 _FORK_PATIENCE_SECONDS = 10.0
 _IMMUTABLE_SECONDS = 1.0
 
@@ -183,9 +180,7 @@ class Connections:
             # The log is synced when it is merged; a commit then survives kill -9, and a power cut leaves the
             # database good, without the last commits.
             connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA cache_size = -8192")
-            if options == "mode=rwc":
-                connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+            connection.execute("PRAGMA cache_size = -4096")
             # Nothing in the database is trusted to run code: no triggers or views with functions.
             connection.execute("PRAGMA trusted_schema = OFF")
             # Only a read shows whether the database can be opened at all.

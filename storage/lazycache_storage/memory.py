@@ -18,6 +18,9 @@ from lazycache_storage.record import ObjectRef, Record
 NOTHING: Final = object()
 """Stands for a value that is not kept."""
 
+TRUSTED_SECONDS = 5.0
+"""For so long a record is used without a look whether another process has replaced it."""
+
 _ENTRY_OVERHEAD_BYTES = 1000
 _SCALARS = frozenset({type(None), bool, int, float, complex, str, bytes})
 _ARRAYS = frozenset({np.ndarray, np.recarray})
@@ -27,12 +30,18 @@ _LONGEST_TUPLE = 64
 class Entry:
     """A record in memory, with its value if that cannot be changed by anybody."""
 
-    __slots__ = ("nbytes", "record", "value")
+    __slots__ = ("looked", "nbytes", "record", "value")
 
     def __init__(self, record: Record, nbytes: int) -> None:
         self.record = record
         self.value: Any = NOTHING
         self.nbytes = nbytes
+        self.looked = time.monotonic()
+
+    @property
+    def is_old(self) -> bool:
+        """Whether another process may have replaced or removed the record long ago."""
+        return time.monotonic() - self.looked > TRUSTED_SECONDS
 
 
 def cannot_change(value: object) -> bool:

@@ -1,7 +1,7 @@
-"""What a store holds in all, and by function, added up by the database itself.
+"""What a store holds in all, and by function, as the database has added it up.
 
-A survey decodes every record: seconds for a million. Here the columns that
-`accounts` keeps beside the records are added up, in one pass over the table.
+A survey decodes every record, which takes seconds for a million; the table
+that `accounts` describes has a row for each function.
 """
 
 from dataclasses import dataclass
@@ -13,10 +13,7 @@ from lazycache_storage.layout import KEY_BYTES
 if TYPE_CHECKING:
     from lazycache_storage.store import Store
 
-_BY_TAG = f"""
-    SELECT length(key) = {KEY_BYTES}, tag, count(*), sum(size), sum(access_count), sum(access_count * mode), sum(mode)
-    FROM Cache WHERE raw = 1 AND tag IS NOT NULL GROUP BY 1, 2
-"""
+_BY_TAG = "SELECT is_record, tag, rows, bytes, uses, saved, seconds FROM Totals WHERE rows > 0"
 
 _OBJECTS = f"""
     SELECT count(*), sum(size), sum(size * max(holders - 1, 0)) FROM (
