@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lazycache_storage import arrays, chunked, codec, fsio, layout, objects
+from lazycache_storage import chunked, codec, fsio, layout, objects
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError, NotStorableError
 from lazycache_storage.loading import is_from_another_boot
@@ -54,12 +54,13 @@ def _open_object(store: "Store", record: Record, ref: ObjectRef) -> "zarr.Array[
     from lazycache_storage.zarrhandle import open_zarr
 
     path = layout.object_path(store.path, Digest(ref.name), ref.kind)
+    fsio.refuse_links(path)
     verify = is_from_another_boot(record)
     if ref.chunked:
         handle: zarr.Array[Any] = chunked.open_handle(path, ref, verify=verify)
         return handle
-    found = fsio.stat(arrays.data_file(path, ref))
-    if verify or found is None or found.st_mtime_ns != ref.mtime_ns:
+    present = objects.refresh(path, ref)
+    if verify or present is None or present.mtime_ns != ref.mtime_ns:
         objects.open_array(path, ref, verify=True)
     handle = open_zarr(path)
     if handle.shape != ref.shape:
