@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lazycache import current
 from lazycache.caching import inputs, pieces
+from lazycache.caching.cycles import refuse_cycle
 from lazycache.caching.details import describe
 from lazycache.caching.readfiles import ReadFiles
-from lazycache.errors import CycleError
 from lazycache.evaluation import MISSING, Evaluation, annotate, call_operation, call_pure, gather, leaf_value
 from lazycache.expressions import HashedLeaf, Node, computed
 from lazycache.files import mark_young
@@ -248,7 +248,7 @@ class CachedEvaluation(Evaluation):
 
     def _produce(self, node: Node, call_key: Digest, deferred: tuple[FileState, ...]) -> None:
         what = self.text(node)
-        _refuse_cycle(call_key, what)
+        refuse_cycle(call_key, what)
 
         def ready() -> Record | None:
             return self._cache._find_valid(call_key, node)
@@ -381,17 +381,6 @@ class CachedEvaluation(Evaluation):
         if nested or deferred:
             self._files.read_unstored(node, inputs.union(inputs.as_nested(nested), deferred))
         return value
-
-
-def _refuse_cycle(call_key: Digest, what: str) -> None:
-    """Raise CycleError if the call with `call_key` is running already, up the stack."""
-    frame, names = current.frame(), [what]
-    while frame is not None:
-        names.append(frame.name)
-        if frame.key == call_key:
-            names.reverse()
-            raise CycleError(cycle=tuple(names), chain=" -> ".join(names))
-        frame = frame.parent
 
 
 def _gather_kwargs(node: Node, values: Mapping[int, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,7 @@ def counts() -> Counter[str]:
 @pure(version=1, name="stress.node")
 def node(number: int) -> int:
     witness(f"start node {number}")
-    total = number + sum(2 * node(child) for child in graph["nested"][number])  # type: ignore[operator]
+    total = number + sum(2 * node(child) for child in graph["nested"][number])
     time.sleep(graph["pauses"][number])
     if counts()[f"fail node {number}"] < graph["fails"][number]:
         witness(f"fail node {number}")
@@ -150,11 +151,9 @@ def fork(seed: int, threads: int) -> int:
     try:
         faulthandler.register(signal.SIGUSR1)
         status = min(work(seed, threads), 100)
-    except BaseException:
-        import traceback
-
-        traceback.print_exc()
     finally:
+        if sys.exception() is not None:
+            traceback.print_exc()
         sys.stderr.flush()
         os._exit(status)
 
