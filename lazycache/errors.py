@@ -66,7 +66,7 @@ class UnhashableError(LazyCacheError, TypeError):
     Attributes
     ----------
     path : str
-        Where in the value the offender sits, e.g. ``args[0].cfg['log']``.
+        Where in the value the offender sits, e.g. ``argument cfg['log']``.
     type_name : str
         Its type.
     advice : str
@@ -100,7 +100,7 @@ class MisplacedNodeError(LazyCacheError, TypeError):
     Attributes
     ----------
     path : str
-        Where, e.g. ``args[0]``.
+        Where, e.g. ``argument frames``.
     container : str
         The type that holds it.
     """

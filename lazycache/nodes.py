@@ -165,7 +165,10 @@ class Node:
     def _parts(self, operation: str) -> int:
         parts = getattr(self._function, "n_outputs", None)
         if parts is None:
-            raise NotComputedError(operation=operation)
+            error = NotComputedError(operation=operation)
+            if operation == "iteration" and self._function is not None and self._function.is_pure:
+                error.add_note("to unpack what a pure function returns, say how much it is: @pure(n_outputs=2)")
+            raise error
         return int(parts)
 
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
@@ -228,7 +231,10 @@ class Node:
 
 
 def argument_name(function: Callee, position: int) -> str:
-    """Return what messages call a positional argument."""
+    """Return what messages call an argument: of a pure function by its parameter."""
+    parameters = getattr(function, "parameters", None)
+    if parameters is not None:
+        return f"argument {parameters[position]}"
     place = position - getattr(function, "skipped", 0)
     return f"args[{place}]" if place >= 0 else "value"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ from lazycache.nests import NATIVES, is_nest, members
 
 _LONG = 60
 _MOST_BITS = 256
+_MOST_MEMBERS = 20
+_DEEPEST = 4
+_BRACKETS: dict[type, tuple[str, str]] = {dict: ("{", "}"), list: ("[", "]"), tuple: ("(", ")")}
 _READABLE = frozenset({"datetime", "decimal", "fractions", "pathlib", "uuid", "zoneinfo"})
 
 
@@ -44,12 +48,63 @@ def inline_text(value: Any) -> str | None:
     """Return the text of a value that is written where it is used: natives and small nests of them."""
     if not is_nest(value):
         return constant_text(value)
-    if type(value) is dict or (type(value) is not slice and len(value) > 8):
+    if type(value) is not slice and len(value) > 8:
         return None
-    texts = [constant_text(member) for member in members(value)]
+    texts = [constant_text(member) for member in (*members(value), *(value if type(value) is dict else ()))]
     if None in texts or sum(len(text or "") for text in texts) > _LONG:
         return None
     return repr(value)
+
+
+def content_text(value: Any, limit: int) -> str:
+    """Return what is in a small container or object, to tell it from another one; else what kind of thing it is.
+
+    Parameters
+    ----------
+    value : object
+    limit : int
+        Most characters; what is longer is told by its kind.
+
+    Examples
+    --------
+    >>> content_text({"how": "mean", "data": np.zeros(3)}, limit=80)
+    "{'how': 'mean', 'data': ndarray(shape=(3,), dtype=float64)}"
+    >>> content_text(list(range(1000)), limit=80)
+    'list(length=1000)'
+    """
+    return _content(value, limit, _DEEPEST)
+
+
+def _content(value: Any, limit: int, depth: int) -> str:
+    kind = type(value)
+    if kind is str or kind is bytes:
+        return repr(value) if len(value) <= limit else value_text(value)
+    parts = _labelled_parts(value) if depth else None
+    if parts is None or len(parts) > _MOST_MEMBERS:
+        return value_text(value)
+    texts: list[str] = []
+    room = limit
+    for label, part in parts:
+        texts.append(label + _content(part, room, depth - 1))
+        room -= len(texts[-1]) + len(", ")
+        if room < 0:
+            return value_text(value)
+    opening, closing = _BRACKETS.get(kind, (f"{kind.__name__}(", ")"))
+    return f"{opening}{', '.join(texts)}{',' if kind is tuple and len(texts) == 1 else ''}{closing}"
+
+
+def _labelled_parts(value: Any) -> list[tuple[str, Any]] | None:
+    """Return the members of a container, or the attributes of an object that has no text of its own."""
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return [("", member) for member in value]
+    if kind is dict:
+        return [(f"{constant_text(name) or value_text(name)}: ", member) for name, member in dict(value).items()]
+    if is_nest(value) and kind is not slice:
+        return [(f"{name}=", member) for name, member in zip(kind._fields, value, strict=False)]
+    if dataclasses.is_dataclass(kind) or getattr(kind, "__repr__", None) is object.__repr__:
+        return [(f"{name}=", member) for name, member in dict(getattr(value, "__dict__", {})).items()] or None
+    return None
 
 
 def value_text(value: Any) -> str:

@@ -15,7 +15,8 @@ from lazycache.errors import UnhashableError
 from lazycache.expressions import HashedLeaf, Node, computed
 from lazycache.keys import nest_token, node_token
 from lazycache.nests import find_nodes
-from lazycache.show import summary, value_text
+from lazycache.show import summary
+from lazycache.valuetext import content_text, value_text
 
 if TYPE_CHECKING:
     from lazycache_storage.record import FileState, Ingredient, Record
@@ -82,7 +83,7 @@ def _ingredient(argument: Any) -> tuple[str, bytes, str]:
         return "call", node_token(argument), summary(argument, _TEXT_LIMIT)
     token, nodes = nest_token(argument, node_token), find_nodes(argument)[:_MOST_NODES]
     if not nodes:
-        return "value", token, _shortened(value_text(argument))
+        return "value", token, _shortened(content_text(argument, _TEXT_LIMIT))
     texts = ", ".join(summary(node, _TEXT_LIMIT) for node in nodes)
     return "value", token, _shortened(f"{value_text(argument)} of {texts}")
 
@@ -95,8 +96,8 @@ def _shortened(text: str) -> str:
 
 
 def _described(value: Any) -> str:
-    """Return a text of a value, for arrays with what tells two of them apart."""
-    text = value_text(value)
+    """Return a text of a value, with what tells two of them apart."""
+    text = content_text(value, _TEXT_LIMIT)
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "iuf" or not 0 < value.nbytes <= _STATISTICS_BYTES:
         return text
     missing = int(np.isnan(value).sum())

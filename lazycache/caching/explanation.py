@@ -114,8 +114,13 @@ def _differences(node: Node, record: Record) -> list[str]:
     for name in now | then:
         before, after = then.get(name), now.get(name)
         if before is None or after is None or before.token != after.token:
-            found.append(f"argument {name}: was {_text(before)}, is {_text(after)}")
+            found.append(f"argument {name}: {_difference(before, after)}")
     return found or ["every part of the key is as it was: the entry was dropped, or the key was made in another way"]
+
+
+def _difference(before: Ingredient | None, after: Ingredient | None) -> str:
+    was, now = _text(before), _text(after)
+    return f"was {was}, is {now}" if was != now else f"was another {now}"
 
 
 def _text(part: Ingredient | None) -> str:

@@ -293,7 +293,7 @@ def _encode_opaque(walk: Walk, value: Any, at: At) -> bytes:
     from lazycache import digests
 
     if at.policy == "global" and not digests.is_immutable(value):
-        raise walk.error(f"it uses {at.where}, a {kind.__qualname__} that can change; {ADVICE}")
+        raise walk.error(f"it uses {at.where}, which can change (type {kind.__qualname__}); {ADVICE}")
 
     def take(held: Any) -> bytes:
         try:

@@ -108,3 +108,31 @@ def test_arrays_are_told_apart_by_what_is_in_them(cache: Cache) -> None:
     (cause,) = cache.explain(mean(np.array([1.0, 4.0, np.nan]))).causes
     assert "from 1 to 2, mean 1.5, 1 NaN" in cause
     assert "from 1 to 4, mean 2.5, 1 NaN" in cause
+
+
+class Fit:
+    """An object with settings, whose class has no text of its own."""
+
+    def __init__(self, order: int) -> None:
+        self.order = order
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ({"how": "mean", "n": 3}, {"how": "max", "n": 3}, "was {'how': 'mean', 'n': 3}, is {'how': 'max', 'n': 3}"),
+        ([1, {"a": (2,)}], [1, {"a": (3,)}], "was [1, {'a': (2,)}], is [1, {'a': (3,)}]"),
+        (Fit(1), Fit(2), "was Fit(order=1), is Fit(order=2)"),
+        ("a" * 100, "a" * 99 + "b", f"was '{'a' * 100}', is '{'a' * 99}b'"),
+        ({1, 2}, {1, 3}, "was another set(length=2)"),
+        (list(range(1000)), list(range(999)), "was list(length=1000), is list(length=999)"),
+        ({n: n for n in range(1000)}, {n: -n for n in range(1000)}, "was another dict(length=1000)"),
+    ],
+)
+def test_a_changed_argument_shows_what_is_in_it(cache: Cache, before: Any, after: Any, told: str) -> None:
+    @pure(version=1, name="configured")
+    def configured(options: Any) -> int:
+        return 1
+
+    cache(configured(before))
+    assert cache.explain(configured(after)).causes == (f"argument options: {told}",)

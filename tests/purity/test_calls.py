@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from lazycache import Cache, Node, UnhashableError, compute, computed, in_context, key, pure
+from lazycache.errors import NotComputedError
 from tests.conftest import Witness
 
 
@@ -206,3 +207,22 @@ def test_calls_from_many_threads_have_one_key() -> None:
         thread.join()
     assert len(found) == 8
     assert len(set(found)) == 1
+
+
+def test_an_argument_that_cannot_be_hashed_is_called_by_its_parameter() -> None:
+    @pure(version=1)
+    def drawn(count: int, generator: Any) -> Any:
+        return generator.normal(size=count)
+
+    with pytest.raises(UnhashableError, match=r"^argument generator is a Generator, which"):
+        key(drawn(3, np.random.default_rng(1)))
+
+
+def test_unpacking_a_call_of_unknown_length_says_how() -> None:
+    @pure(version=1)
+    def pair(x: int) -> tuple[int, int]:
+        return x, x + 1
+
+    with pytest.raises(NotComputedError) as caught:
+        _first, _second = pair(1)
+    assert "@pure(n_outputs=2)" in caught.value.__notes__[0]
