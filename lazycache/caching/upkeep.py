@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lazycache.caching.guard import GuardedMemo, GuardedStore
@@ -42,6 +43,10 @@ class Upkeep:
         if self.mode in ("off", "ro") or not os.path.isdir(self.path):
             return None
         return GuardedMemo(self._guard)
+
+    def layers(self) -> list[tuple[str, Mapping[str, Any]]]:
+        """Return where the store and those upstream of it are, and how they are opened."""
+        return self._guard.layers()
 
     def clear(self) -> None:
         """Drop every result in the store."""

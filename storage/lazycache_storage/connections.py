@@ -1,5 +1,6 @@
 """Connections to one sqlite database: one for each thread, none across a fork."""
 
+import os
 import sqlite3
 import threading
 import time
@@ -20,10 +21,14 @@ _IMMUTABLE_SECONDS = 1.0
 class _Handle:
     """A connection and the lock that keeps it open while it is in use."""
 
-    __slots__ = ("__weakref__", "connection", "lock", "recheck", "seen")
+    __slots__ = ("__weakref__", "at_rest", "connection", "lock", "recheck", "seen")
 
-    def __init__(self, connection: sqlite3.Connection, seen: tuple[int, ...], recheck: float) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, seen: tuple[int, ...], recheck: float, at_rest: bool = False
+    ) -> None:
         self.connection = connection
+        # Whether nobody had the database open for writing when this was opened.
+        self.at_rest = at_rest
         self.lock = threading.RLock()
         self.seen = seen
         # When an immutable connection must look whether the file was changed after all; 0.0 for never.
@@ -103,16 +108,21 @@ class Connections:
         with self._opening:
             seen, recheck = self._look(), 0.0
             self.last_seen = seen[:2]
+            at_rest = self._read_only and self._is_at_rest()
             if self._read_only:
                 try:
-                    connection = self._connect("mode=ro")
+                    # A reader of a database with a write-ahead log makes files beside it, and leaves them there.
+                    connection = self._connect("immutable=1" if at_rest else "mode=ro")
                 except sqlite3.OperationalError:
-                    # A write-ahead log needs files beside the database, even to read it.
+                    # It needs them even if it may not make any.
                     connection = self._connect("immutable=1")
+                    at_rest = False
+                    recheck = time.monotonic() + _IMMUTABLE_SECONDS
+                if at_rest:
                     recheck = time.monotonic() + _IMMUTABLE_SECONDS
             else:
                 connection = self._connect(f"mode={mode or 'rw'}")
-            handle = _Handle(connection, seen if mode != "rwc" else self._look(), recheck)
+            handle = _Handle(connection, seen if mode != "rwc" else self._look(), recheck, at_rest)
             self.last_seen = handle.seen[:2]
             self._handles.add(handle)
             self._local.handle = handle
@@ -167,6 +177,17 @@ class Connections:
         found = fsio.stat(self._path)
         return (0,) if found is None else (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
+    def _is_at_rest(self) -> bool:
+        """Tell whether the database has a write-ahead log, and nobody has it open who may write."""
+        if os.path.exists(f"{self._path}-wal"):
+            return False
+        try:
+            with open(self._path, "rb", buffering=0) as file:
+                return file.read(20)[18:] == b"\2\2"
+        except OSError:
+            # sqlite says what is the matter with it.
+            return False
+
     def _connect(self, options: str) -> sqlite3.Connection:
         quoted = self._path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
         connection = sqlite3.connect(
@@ -192,9 +213,10 @@ class Connections:
 
     def _rechecked(self, handle: _Handle) -> _Handle:
         now = time.monotonic()
-        if now < handle.recheck:
+        is_written = handle.at_rest and os.path.exists(f"{self._path}-wal")
+        if now < handle.recheck and not is_written:
             return handle
-        if self._look() != handle.seen:
+        if is_written or self._look() != handle.seen:
             return self.open()
         handle.recheck = now + _IMMUTABLE_SECONDS
         return handle
