@@ -9,6 +9,7 @@ runs inside the seam.
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import sqlite3
@@ -32,7 +33,7 @@ from lazycache.errors import (
 )
 from lazycache.evaluation import MISSING
 from lazycache_storage.digest import Digest
-from lazycache_storage.errors import RemovedEntryError
+from lazycache_storage.errors import ReadOnlyStoreError, RemovedEntryError
 
 if TYPE_CHECKING:
     import zarr
@@ -44,6 +45,14 @@ if TYPE_CHECKING:
     from lazycache_storage.store import Store
 
 FAULTS = (OSError, sqlite3.Error, StoreError, msgspec.MsgspecError, MemoryError)
+
+_CAUSES = {
+    sqlite3.SQLITE_FULL: "ENOSPC",
+    sqlite3.SQLITE_IOERR: "EIO",
+    sqlite3.SQLITE_READONLY: "EROFS",
+    sqlite3.SQLITE_PERM: "EACCES",
+    sqlite3.SQLITE_CANTOPEN: "EACCES",
+}
 
 logger = logging.getLogger("lazycache")
 T = TypeVar("T")
@@ -100,7 +109,7 @@ class GuardedStore:
 
     def fault(self, action: str, error: BaseException) -> None:
         """Tell the user of a fault, once for each kind."""
-        kind = f"{action}:{type(error).__name__}"
+        kind = _cause(error) or f"{action}:{type(error).__name__}"
         logger.debug("could not %s in %s: %s", action, self.path, error)
         if kind in self._told:
             return
@@ -156,7 +165,7 @@ class GuardedStore:
 
     def alias(self, key: Digest, record: Record) -> None:
         """Write a record of this store under another key too."""
-        self.write("store a result", lambda store: store.update(key, record))
+        self.write("store a result", lambda store: store.link(key, record))
 
     def layers(self) -> list[tuple[str, Mapping[str, Any]]]:
         """Return where the stores are, this one first, and how they are opened."""
@@ -308,6 +317,15 @@ class GuardedStore:
         """Log where a new store is about to be made."""
         if not os.path.isdir(self.path):
             logger.info("results are kept in a new store, %s", self.path)
+
+
+def _cause(error: BaseException) -> str:
+    """Return what is wrong with the disk, which the user is told once, whatever it keeps from being done."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return errno.errorcode.get(error.errno, "")
+    if isinstance(error, sqlite3.Error):
+        return _CAUSES.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, "")
+    return "EROFS" if isinstance(error, ReadOnlyStoreError) else ""
 
 
 class GuardedMemo:

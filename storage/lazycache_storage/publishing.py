@@ -120,6 +120,13 @@ class Publisher:
                 result[key] = row, len(row.payload)
         return result
 
+    def link(self, transaction: Transaction, key: Digest, record: Record) -> tuple[Record, int] | None:
+        """Write a record that is here already under one more key; None if an object of it is gone."""
+        if not self._is_whole(record):
+            return None
+        row = self._signer.sign(key, record)
+        return row, self._write(transaction, key, row, is_first=False)
+
     def empty_trash(self) -> None:
         """Unlink the objects that were replaced, now that no lock is held."""
         for path in self._trash:
@@ -138,8 +145,10 @@ class Publisher:
         if self._signer.is_active and not self._signer.verify(key, record):
             # Its content would get our signature under the other keys.
             return None
-        is_whole = all(refresh(self._object_path(ref), ref) is not None for ref in record.all_objects())
-        return record if is_whole else None
+        return record if self._is_whole(record) else None
+
+    def _is_whole(self, record: Record) -> bool:
+        return all(refresh(self._object_path(ref), ref) is not None for ref in record.all_objects())
 
     def _write(self, transaction: Transaction, key: Digest, record: Record, *, is_first: bool) -> int:
         old = transaction.get(key)
@@ -169,6 +178,7 @@ class Publisher:
 
     def _place_object(self, written: Written) -> ObjectRef | None:
         target = self._object_path(written.ref)
+        fsio.drop_link(os.path.dirname(target))
         if os.path.lexists(target):
             present = refresh(target, written.ref)
             if present is not None and self._is_trusted(present):

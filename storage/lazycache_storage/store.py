@@ -251,6 +251,16 @@ class Store(Notes):
             self._memory.put(key, record, len(data))
         return found
 
+    def link(self, key: Digest, record: Record) -> bool:
+        """Write a record that was found under another key under `key` too; False if an object of it is gone."""
+        self._rows.check_writable()
+        publisher = Publisher(self.path, self.index, self.signer)
+        with self._rows.transaction() as transaction:
+            written = publisher.link(transaction, key, record)
+        if written is not None:
+            self._memory.put(key, *written)
+        return written is not None
+
     def drop_from_memory(self, keys: Iterable[bytes]) -> None:
         """Forget what the tier in memory knows of keys that were removed from the index."""
         for key in keys:

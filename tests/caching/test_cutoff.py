@@ -59,6 +59,23 @@ def test_a_touched_file_costs_one_parse(tmp_path: Path, witness: Witness) -> Non
     assert witness.news() == {}
 
 
+def test_after_a_cutoff_the_result_is_under_its_own_key(tmp_path: Path, witness: Witness) -> None:
+    path = tmp_path / "data.txt"
+    write(path, np.arange(200_000.0), 10**18)
+    pipeline = Pipeline(witness)
+    Cache(tmp_path / "store")(pipeline.root(path))
+    write(path, np.arange(200_000.0), 2 * 10**18)
+    scaled = pipeline.scaled(pipeline.parse(str(path)), 2.0)
+    Cache(tmp_path / "store")(pipeline.root(path))
+    Cache(tmp_path / "store")(scaled)
+    later = Cache(tmp_path / "store")
+    later(pipeline.root(path))
+    assert (later.stats()["hits"], later.stats()["disk"]) == (1, 1)
+    later.forget(pipeline.parse(str(path)))
+    np.testing.assert_array_equal(later(scaled), np.arange(200_000.0) * 2)
+    assert later.stats()["runs"] == 0
+
+
 def test_no_object_is_opened_for_a_cutoff(tmp_path: Path, witness: Witness) -> None:
     path = tmp_path / "data.txt"
     write(path, np.arange(200_000.0), 10**18)
