@@ -80,6 +80,12 @@ def store_option(command: F) -> F:
     return click.option("--store", "store_path", metavar="PATH", help=text)(command)
 
 
+def function_option(what: str) -> Callable[[F], F]:
+    """Add ``--function``; `what` says what it picks."""
+    text = f"{what}: a name as `lazycache stats` shows it, or its last part; * stands for anything. May be repeated."
+    return click.option("--function", "functions", multiple=True, metavar="PATTERN", help=text)
+
+
 def json_option(command: F) -> F:
     """Add ``--json``."""
     text = "Print one JSON document (bytes, seconds, UTC times); later versions only add fields."

@@ -13,6 +13,9 @@ from lazycache.cli.upkeep import forget, pin, unpin, verify
 def lazycache() -> None:
     """Look at a cache on disk, bound it and check it.
 
+    Why a call hits or misses is told in Python: f.explain(...) for a pure
+    function f, or Cache().explain(expression).
+
     Exit codes: 0 done; 1 something was found wrong, or failed; 2 the command
     line or a setting cannot be understood, or a confirmation is missing.
     """

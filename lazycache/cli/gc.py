@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lazycache import settings
-from lazycache.cli.app import AGE, SIZE, Command, json_option, open_store, store_option
+from lazycache.cli.app import AGE, SIZE, Command, function_option, json_option, open_store, store_option
 from lazycache.cli.output import period_text, print_json, print_table, say, size_text, time_text
 from lazycache_storage.gc import GcLimits, GcPlan, GcResult, plan_gc, run_gc
 
@@ -15,11 +15,15 @@ if TYPE_CHECKING:
     from lazycache_storage.store import Store
 
 
-@click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=Command,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    short_help="Drop results by size, age or function.",
+)
 @click.option("--max-size", type=SIZE, help="Keep the store below a size; what is cheap to get back goes first.")
 @click.option("--max-age", type=AGE, help="Drop what was computed longer ago.")
 @click.option("--unused-for", type=AGE, help="Drop what was last used longer ago.")
-@click.option("--function", "functions", multiple=True, metavar="PATTERN", help="Only, or all of, these functions.")
+@function_option("Drop results of these functions; with another criterion, only theirs")
 @click.option("--stale-code", is_flag=True, help="Drop results of earlier versions of a function.")
 @click.option("--missing-inputs", is_flag=True, help="Drop results of files that are gone.")
 @click.option("--orphans", is_flag=True, help="Remove objects that no entry needs.")
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @json_option
 @store_option
+@click.version_option(package_name="lazycache")
 def gc(store_path: str | None, dry_run: bool, yes: bool, as_json: bool, **scope: Any) -> None:
     """Drop entries from the cache, and what killed processes left behind.
 
@@ -67,7 +72,7 @@ def _report(store: "Store", plan: GcPlan, result: GcResult | None, *, is_report:
     say(f"store: {store.path}")
     if plan.groups:
         print_table(
-            ("function", "why", "results>", "frees>", "took to compute>"),
+            ("function~", "why", "results>", "frees>", "took to compute>"),
             (
                 (group.function, group.reason, str(group.results), size_text(group.nbytes), period_text(group.seconds))
                 for group in plan.groups

@@ -1,5 +1,6 @@
 """``lazycache ls``, ``show`` and ``path``."""
 
+import re
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -8,8 +9,18 @@ import click
 import numpy as np
 
 from lazycache import settings
-from lazycache.cli.app import AGE, SIZE, Command, find_record, json_option, open_store, place, store_option
-from lazycache.cli.output import age_text, period_text, print_json, print_table, size_text, time_text
+from lazycache.cli.app import (
+    AGE,
+    SIZE,
+    Command,
+    find_record,
+    function_option,
+    json_option,
+    open_store,
+    place,
+    store_option,
+)
+from lazycache.cli.output import age_text, is_terminal, period_text, print_json, print_table, say, size_text, time_text
 from lazycache_storage.errors import CorruptEntryError
 from lazycache_storage.gc import GcLimits, Results, take_survey
 from lazycache_storage.record import Record, decode_record
@@ -18,7 +29,7 @@ if TYPE_CHECKING:
     from lazycache_storage.store import Store
 
 _ORDERS = ("size", "age", "used", "uses", "seconds", "function")
-_LONGEST_TEXT = 60
+_FOLDER = re.compile(r'(?<=<file ")[^"]*/|(?<=<folder ")[^"]*/')
 
 
 class Listed(NamedTuple):
@@ -32,7 +43,7 @@ class Listed(NamedTuple):
 
 
 @click.command(cls=Command)
-@click.option("--function", "functions", multiple=True, metavar="PATTERN", help="Only these functions.")
+@function_option("Only results of these functions")
 @click.option("--older-than", type=AGE, help="Only what was computed longer ago.")
 @click.option("--unused-for", type=AGE, help="Only what was last used longer ago.")
 @click.option("--larger-than", type=SIZE, help="Only what takes more bytes.")
@@ -54,8 +65,13 @@ def ls(store_path: str | None, quiet: bool, as_json: bool, **choice: Any) -> Non
         print_json([_document(result) for result in listed])
         return
     now = time.time()
-    columns = ("function", "call", "size>", "took>", "made>", "used>", "uses>", "key")
-    print_table(columns, (_line(result, now) for result in listed))
+    columns: tuple[str, ...] = ("function", "call~", "size>", "took>", "made>", "used>", "uses>", "key")
+    lines = (_line(result, now) for result in listed)
+    if is_terminal():
+        # The call begins with the name of the function, and folders are long.
+        columns, lines = columns[1:], ((_FOLDER.sub("", call), *others) for _, call, *others in lines)
+    if print_table(columns, lines) == 0:
+        say(f"no {'such ' if len(store) else ''}results in {store.path}")
 
 
 def list_results(
@@ -119,10 +135,9 @@ def _read(store: "Store", key: bytes) -> Record | None:
 
 def _line(result: Listed, now: float) -> tuple[str, ...]:
     record = result.record
-    text = " ".join(record.text.split())
     return (
         record.function,
-        text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…",
+        " ".join(record.text.split()),
         size_text(result.nbytes),
         period_text(record.seconds),
         age_text(record.created, now),
@@ -162,7 +177,10 @@ def show(key_prefix: str, store_path: str | None, as_json: bool) -> None:
     if as_json:
         print_json(document)
         return
+    document |= {"bytes": size_text(record.nbytes), "seconds": f"{record.seconds:.3g}"}
     for name, value in document.items():
+        if value in ("", []):
+            continue
         if isinstance(value, list):
             click.echo(f"{name}:")
             for item in value:

@@ -73,17 +73,26 @@ def print_json(document: Any) -> None:
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def is_terminal() -> bool:
+    """Say whether people read what is printed, and not another program."""
+    return sys.stdout.isatty()
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> int:
     """Print a table: for people on a terminal, else one line a row with tabs between.
 
-    A column whose name ends in ``>`` is set to the right.
+    A column whose name ends in ``>`` is set to the right; one whose name ends
+    in ``~`` is cut where the terminal is too narrow. Returns how many rows
+    there were.
     """
-    names = [column.rstrip(">") for column in columns]
-    if not sys.stdout.isatty():
+    count = 0
+    names = [column.rstrip(">~") for column in columns]
+    if not is_terminal():
         click.echo("\t".join(names))
         for row in rows:
+            count += 1
             click.echo("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
-        return
+        return count
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -91,10 +100,12 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column, name in zip(columns, names, strict=True):
-        table.add_column(name, justify="right" if column.endswith(">") else "left", no_wrap=column.endswith(">"))
+        table.add_column(name, justify="right" if column.endswith(">") else "left", no_wrap=not column.endswith("~"))
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        count += 1
+        table.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") for cell in row))
     Console().print(table)
+    return count
 
 
 def say(text: str) -> None:

@@ -38,7 +38,7 @@ def stats(store_path: str | None, as_json: bool) -> None:
     click.echo(f"saved by sharing: {size_text(totals.nbytes_saved)}")
     click.echo(f"hits: {totals.hits}, which saved {period_text(totals.seconds_saved)}")
     if totals.functions:
-        columns = ("function", "results>", "size>", "hits>", "saved>", "took to compute>")
+        columns = ("function~", "results>", "size>", "hits>", "saved>", "took to compute>")
         print_table(columns, (_line(function) for function in totals.functions))
 
 

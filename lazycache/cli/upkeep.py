@@ -46,7 +46,7 @@ def verify(store_path: str | None, mend: bool, quick: bool, as_json: bool) -> No
         ]
         print_json(document)
     elif findings:
-        columns = ("what", "where", "why", "mended")
+        columns = ("what", "where~", "why~", "mended")
         print_table(columns, ((f.kind, f.path, f.reason, "no" if f in left else "yes") for f in findings))
     counts = ", ".join(f"{count} x {kind}" for kind, count in sorted(Counter(f.kind for f in findings).items()))
     say(f"{store.path}: {counts or 'nothing is wrong'}")
@@ -57,7 +57,7 @@ def verify(store_path: str | None, mend: bool, quick: bool, as_json: bool) -> No
         raise click.exceptions.Exit(FAULT)
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Keep results whatever lazycache-gc is told.")
 @click.argument("key_prefixes", nargs=-1, required=True)
 @store_option
 def pin(key_prefixes: tuple[str, ...], store_path: str | None) -> None:

@@ -62,6 +62,19 @@ def count(store: Store) -> int:
         return len(fresh)
 
 
+def read_to_the_end(terminal: int) -> bytes:
+    """Return all that a terminal shows, and close it."""
+    shown = b""
+    try:
+        while chunk := os.read(terminal, 4096):
+            shown += chunk
+    except OSError:
+        # Linux says EIO when the other end of a terminal is closed.
+        pass
+    os.close(terminal)
+    return shown
+
+
 # -- gc -----------------------------------------------------------------------
 
 
@@ -139,14 +152,7 @@ def test_all_asks_on_a_terminal(store: Store, answer: bytes, left: int) -> None:
     child = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment())
     os.close(theirs)
     os.write(ours, answer)
-    shown = b""
-    try:
-        while chunk := os.read(ours, 4096):
-            shown += chunk
-    except OSError:
-        # Linux says EIO when the other end of a terminal is closed.
-        pass
-    os.close(ours)
+    shown = read_to_the_end(ours)
     assert child.wait() == (0 if left == 0 else 1)
     assert b"Drop 10 results" in shown
     assert count(store) == left
@@ -207,6 +213,39 @@ def test_ls_lists_newest_first_and_names_first(run: Run) -> None:
     assert lines[0][0] == "function"
     assert [line[1] for line in lines[1:]] == [f"nowhere.f({number})" for number in range(10)]
     assert lines[1][2] == "100.7 kB" or lines[1][2].startswith("10")
+
+
+def test_ls_takes_one_line_for_each_result_on_a_narrow_terminal(store: Store) -> None:
+    text = 'lab.read(<file "/data/of/a/long/campaign/in/a/far/away/place/run7.dat" modified 2026-01-02 03:04:05>, 1)'
+    with Store(store.path) as opened:
+        put(opened, "long", value=1, text=text, created=time.time() + 10)
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", "from lazycache.cli import main; main()", "ls", "--store", store.path]
+    narrow = {**environment(), "COLUMNS": "90"}
+    child = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=narrow)
+    os.close(theirs)
+    shown = read_to_the_end(ours)
+    assert child.wait() == 0
+    lines = [line.strip() for line in shown.decode().splitlines() if line.strip()]
+    assert len(lines) == 2 + 11
+    assert lines[2].startswith('lab.read(<file "run7.da')
+    assert lines[2].endswith(digest("long").hex()[:12])
+
+
+def test_ls_to_a_file_gives_calls_in_full(run: Run, store: Store) -> None:
+    with Store(store.path) as opened:
+        put(opened, "long", value=1, text="lab.read(" + "x" * 150 + ")", created=time.time() + 10)
+    assert "lab.read(" + "x" * 150 + ")\t" in run("ls").stdout
+
+
+def test_ls_says_that_there_is_nothing(run: Run, store: Store) -> None:
+    assert "no such results" in run("ls", "--function", "mistyped").stderr
+    run("gc", "--all", "--yes")
+    assert f"no results in {store.path}" in run("ls").stderr
+
+
+def test_both_entry_points_have_a_version(run: Run) -> None:
+    assert run("--version").stdout.split()[-1] == run("--version", command=gc).stdout.split()[-1]
 
 
 def test_ls_filters_sorts_and_limits(run: Run) -> None:
