@@ -13,10 +13,10 @@ never in a project.
 
 import os
 import re
-import warnings
 from typing import Any, Literal, NamedTuple, get_args
 
 from lazycache.errors import CacheFaultWarning, SettingError
+from lazycache.telling import warn
 
 Mode = Literal["rw", "ro", "refresh", "off"]
 Signatures = Literal["off", "on", "strict"]
@@ -236,11 +236,7 @@ def _project_table(start: str) -> tuple[dict[str, Any], str]:
                 try:
                     content = tomllib.load(file)
                 except tomllib.TOMLDecodeError as error:
-                    warnings.warn(
-                        f"{path} is not valid TOML ({error}): its settings are left out",
-                        CacheFaultWarning,
-                        stacklevel=2,
-                    )
+                    warn(f"{path} is not valid TOML ({error}): its settings are left out", CacheFaultWarning)
                     return {}, ""
             table = content.get("tool", {}).get("lazycache")
             if table is not None:

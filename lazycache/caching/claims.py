@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 import msgspec
 
 from lazycache.errors import IdentityWarning
+from lazycache.telling import warn
 from lazycache_storage.digest import Digest
 
 if TYPE_CHECKING:
@@ -92,11 +92,10 @@ class Claims:
             return False
         contested = claim.file != function.source_file and claim.code != function.code_digest()
         if contested and self._verdicts.get(function) is not True:
-            warnings.warn(
+            warn(
                 f"{function.name} version {function.version} in {function.source_file} has the name and version of "
                 f"another function, in {claim.file}; its results are not stored: give it a name=, or another version",
                 IdentityWarning,
-                stacklevel=2,
             )
         self._verdicts[function] = contested
         return contested

@@ -14,7 +14,6 @@ import logging
 import os
 import sqlite3
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -32,6 +31,7 @@ from lazycache.errors import (
     UntrustedPickleError,
 )
 from lazycache.evaluation import MISSING
+from lazycache.telling import warn
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import ReadOnlyStoreError, RemovedEntryError
 
@@ -114,11 +114,10 @@ class GuardedStore:
         if kind in self._told:
             return
         self._told.add(kind)
-        warnings.warn(
+        warn(
             f"lazycache could not {action} in {self.path} ({type(error).__name__}: {error}); "
             "results are computed without it, nothing is lost",
             CacheFaultWarning,
-            stacklevel=2,
         )
 
     def find(self, key: Digest) -> Record | None:
@@ -252,7 +251,7 @@ class GuardedStore:
         if (kind := f"not stored:{what}") in self._told:
             return
         self._told.add(kind)
-        warnings.warn(f"the result of {what} was not stored: {reason}", NotStoredWarning, stacklevel=2)
+        warn(f"the result of {what} was not stored: {reason}", NotStoredWarning)
 
     def hold_back(self, *calls: str) -> None:
         """Do not tell that these calls were not stored, nor that a result cannot be loaded; somebody else will."""

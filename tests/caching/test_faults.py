@@ -107,6 +107,13 @@ def test_a_store_of_another_format_is_left_alone(tmp_path: Path, big: Any) -> No
     assert format_file.read_bytes() == b'{"format": 999}'
 
 
+def test_warnings_point_at_the_users_line(tmp_path: Path, big: Any) -> None:
+    (tmp_path / "store").write_text("a file")
+    with pytest.warns(CacheFaultWarning) as caught:
+        Cache(tmp_path / "store")(big(1) + 1)
+    assert caught[0].filename == __file__
+
+
 def test_a_place_that_is_a_file_costs_one_warning(tmp_path: Path, big: Any) -> None:
     (tmp_path / "store").write_text("a file")
     cache = Cache(tmp_path / "store")
