@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from lazycache_storage import accounts, fsio, layout
+from lazycache_storage import accounts, fsio, layout, modes
 from lazycache_storage.accounts import tree_size
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError
@@ -198,7 +198,8 @@ def _check_modes(path: str) -> Iterator[Finding]:
 
 def _check_permissions(store: "Store") -> Iterator[Finding]:
     reason = fsio.why_untrusted(store.path)
-    if reason:
+    # A group may write to a store that was made for it.
+    if reason and not modes.is_shared(store.path):
         yield Finding(kind="wrong-permissions", path=store.path, reason=reason)
 
 
@@ -207,7 +208,14 @@ def repair(store: "Store", findings: Iterable[Finding]) -> list[Finding]:
 
     An entry that is lost is dropped, so that it is computed again when asked for.
     """
-    return [finding for finding in findings if not _mend(store, finding)]
+    findings = list(findings)
+    unmended = [finding for finding in findings if not _mend(store, finding)]
+    if any(finding.costs_an_entry for finding in findings):
+        # Only now that the entries are gone can be seen what nobody else needs.
+        for kind in ("dangling-ref", "orphan-object"):
+            follow = [finding for finding in check(store, content=False) if finding.kind == kind]
+            unmended += [finding for finding in follow if not _mend(store, finding)]
+    return unmended
 
 
 def _mend(store: "Store", finding: Finding) -> bool:

@@ -61,7 +61,7 @@ def open_folder(path: str, *, read_only: bool, create: bool, shared: bool = Fals
         return Opened(read_only or not fsio.is_writable(path), network)
     if read_only or not create:
         raise FileNotFoundError(f"there is no lazycache store in {path}")
-    fsio.make_folder(path)
+    fsio.make_folder(path, private=True)
     if shared and not modes.is_shared(path):
         modes.share_folder(path)
     lock = f"{layout.folder(path, layout.LOCKS_FOLDER)}/{layout.CREATE_LOCK_FILE}"

@@ -46,23 +46,33 @@ def stat(path: str, *, follow: bool = True) -> os.stat_result | None:
         raise
 
 
-def make_folder(path: str) -> None:
-    """Make a folder and its parents, unless it is there; for this user only, or with the modes of a shared store."""
+def make_folder(path: str, *, private: bool = False) -> None:
+    """Make a folder and its parents, unless it is there; for those who may use the folder that it is in.
+
+    Parameters
+    ----------
+    path : str
+    private : bool
+        Make it for this user only.
+    """
     parent = os.path.dirname(path) or "."
     try:
-        modes.make_folder_in(parent, path, temporary_name(parent))
+        if private:
+            os.mkdir(path, modes.FOLDER_MODE)
+        else:
+            modes.make_folder_in(parent, path, temporary_name(parent))
     except FileNotFoundError:
         os.makedirs(parent, exist_ok=True)
-        make_folder(path)
+        make_folder(path, private=private)
     except OSError:
         if not os.path.isdir(path):
             raise
 
 
 def list_folder(path: str) -> list[str]:
-    """Return the names in a folder, sorted; none if there is no such folder."""
+    """Return the names in a folder, sorted; none if there is no such folder, or a link in its place."""
     try:
-        return sorted(os.listdir(path))
+        return [] if os.path.islink(path) else sorted(os.listdir(path))
     except OSError as error:
         if is_gone(error):
             return []
@@ -317,6 +327,12 @@ def refuse_links(path: str) -> None:
         found = stat(part, follow=False)
         if found is not None and stat_bits.S_ISLNK(found.st_mode):
             raise CorruptEntryError(path=part, reason="a link, which may lead anywhere, in place of an object")
+
+
+def drop_link(path: str) -> None:
+    """Remove a link where a folder of ours should be."""
+    if os.path.islink(path):
+        unlink(path)
 
 
 def free_bytes(path: str) -> int:

@@ -1,8 +1,8 @@
 """Modes of files and folders: private, or shared by a group, whatever the umask.
 
 A store is shared if its folder has the set-group-id bit and its group may
-write. Each folder hands that on to what is made in it, so that no process
-needs to be told.
+write. Each folder hands that on to what is made in it, and also who may read,
+so that no process needs to be told.
 """
 
 import os
@@ -14,6 +14,7 @@ OBJECT_MODE = 0o444
 
 _SHARED = stat.S_ISGID | stat.S_IWGRP
 _OTHERS = 0o005
+_READERS = 0o055
 _TRIES = 50
 _PAUSE_SECONDS = 0.001
 
@@ -31,18 +32,18 @@ def share_folder(path: str) -> None:
     OSError
         If it belongs to somebody else.
     """
-    os.chmod(path, _SHARED | stat.S_IRWXU | stat.S_IRWXG | (_bits(path) & _OTHERS))
+    os.chmod(path, _folder_mode(_bits(path) | _SHARED))
 
 
 def make_folder_in(parent: str, path: str, temporary: str) -> None:
     """Make the folder `path` as its parent says; under the name `temporary` first, if its mode must be changed."""
-    bits = _bits(parent)
-    if bits & _SHARED != _SHARED:
+    mode = _folder_mode(_bits(parent))
+    if mode == FOLDER_MODE:
         os.mkdir(path, FOLDER_MODE)
         return
     os.mkdir(temporary, FOLDER_MODE)
     try:
-        os.chmod(temporary, _SHARED | stat.S_IRWXU | stat.S_IRWXG | (bits & _OTHERS))
+        os.chmod(temporary, mode)
         os.rename(temporary, path)
     except BaseException:
         os.rmdir(temporary)
@@ -63,15 +64,16 @@ def settle(path: str) -> None:
     mode = mode_in(parent, OBJECT_MODE)
     for name in os.listdir(path):
         os.chmod(f"{path}/{name}", mode)
-    os.chmod(path, stat.S_IMODE(_bits(parent)) if is_shared(parent) else FOLDER_MODE)
+    os.chmod(path, _folder_mode(_bits(parent)))
 
 
 def share_file(path: str) -> None:
-    """Let the users of a shared store write to a file that we have made there."""
+    """Let those who use a store read a file that was made there, and write to it if the store is shared."""
     folder = os.path.dirname(path)
     bits = _bits(folder)
-    if bits & _SHARED == _SHARED and os.path.exists(path):
-        os.chmod(path, 0o664 if bits & stat.S_IROTH else 0o660)
+    if bits & 0o077 and os.path.exists(path):
+        group = 0o060 if bits & _SHARED == _SHARED else bits & stat.S_IRGRP
+        os.chmod(path, 0o600 | group | (bits & stat.S_IROTH))
 
 
 def open_for_all(path: str, flags: int) -> int:
@@ -96,6 +98,13 @@ def open_for_all(path: str, flags: int) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def _folder_mode(bits: int) -> int:
+    """Return the mode of a folder in one with these bits."""
+    if bits & _SHARED == _SHARED:
+        return _SHARED | stat.S_IRWXU | stat.S_IRWXG | (bits & _OTHERS)
+    return FOLDER_MODE | (bits & _READERS)
 
 
 def _bits(folder: str) -> int:

@@ -65,11 +65,12 @@ def write_blob(data: bytes, folder: str) -> Written:
 
 def refresh(path: str, ref: ObjectRef) -> ObjectRef | None:
     """Return the reference with the time of change of the object at `path`, or None if that is missing or not right."""
-    if ref.chunked:
-        try:
-            files = chunked.look(path)
-        except CorruptEntryError:
-            return None
+    try:
+        fsio.refuse_links(path)
+        files = chunked.look(path) if ref.chunked else None
+    except CorruptEntryError:
+        return None
+    if files is not None:
         return msgspec.structs.replace(ref, mtime_ns=files.mtime_ns) if files.nbytes == ref.nbytes else None
     found = fsio.stat(path if ref.kind == "blob" else arrays.data_file(path, ref), follow=False)
     if (
