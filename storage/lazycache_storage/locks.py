@@ -146,7 +146,7 @@ class Claim(Generic[T]):
             self._descriptor = self._open()
             self._acquire()
         except OSError as error:
-            self._close()
+            self._leave()
             if isinstance(error, LockTimeoutError):
                 raise
             # Computing twice is better than not at all.
