@@ -20,6 +20,11 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 CITIES = ("seattle-temps.csv", "sf-temps.csv")
 EVERYTHING = {"parse seattle-temps": 1, "parse sf-temps": 1, "fit": 2, "bootstrap": 2, "compare": 1, "figure": 1}
+INTRODUCTION = f"""\
+A year of hourly temperatures of two cities: parse, fit, bootstrap, compare, figure.
+Each line is a run in a process of its own, after one change, and next to it the same without a cache.
+
+{"what changed":<40}{"cached":>8} {"without":>8}  {"numbers":<8} functions that ran"""
 
 
 class Demo:
@@ -50,7 +55,7 @@ class Demo:
         }
         started = time.perf_counter()
         command = [sys.executable, str(self.pipeline), str(self.data), str(self.folder / "plot.png")]
-        done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+        done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
         seconds = time.perf_counter() - started
         return json.loads(done.stdout), Counter(self.witness.read_text().splitlines()), seconds
 
@@ -58,13 +63,17 @@ class Demo:
         """Run with the cache and without, and say whether what ran is what had to."""
         numbers, ran, seconds = self.run()
         truth, _, without = self.run(mode="off")
-        right = "same numbers" if numbers == truth else "OTHER NUMBERS"
-        what = ", ".join(f"{name} x{count}" if count > 1 else name for name, count in sorted(ran.items())) or "nothing"
-        print(f"{title:<42} {seconds:6.2f} s  (without cache {without:5.2f} s, {right})  ran: {what}", flush=True)
+        self.report(title, seconds, without, ran, same=numbers == truth)
         if numbers != truth:
             self.failures.append(f"{title}: {numbers} with the cache, {truth} without")
         if ran != Counter(expected):
             self.failures.append(f"{title}: ran {dict(ran)}, expected {expected}")
+
+    def report(self, title: str, seconds: float, without: float, ran: Counter[str], *, same: bool) -> None:
+        """Print the line of a step."""
+        what = ", ".join(f"{name} x{count}" if count > 1 else name for name, count in sorted(ran.items())) or "nothing"
+        verdict = "same" if same else "OTHER"
+        print(f"{title:<40}{seconds:6.2f} s {without:6.2f} s  {verdict:<8} {what}", flush=True)
 
     def edit(self, path: Path, old: str, new: str) -> None:
         """Replace one passage of a file."""
@@ -86,7 +95,7 @@ class Demo:
         ]
         subprocess.run(command, check=True, capture_output=True)
         after = size_of(self.store / "objects")
-        print(f"lazycache-gc --max-size {limit:,}: {before:,} bytes of objects before, {after:,} after", flush=True)
+        print(f"  lazycache-gc --max-size {limit}: from {before:,} to {after:,} bytes", flush=True)
         if after > limit:
             self.failures.append(f"{after} bytes after a collection to {limit}")
 
@@ -99,6 +108,18 @@ def data_folder() -> Path:
     return Path(spec.submodule_search_locations[0]) / "_data"
 
 
+def in_words(numbers: dict[str, Any]) -> str:
+    """Return the results as sentences."""
+    lines = [
+        f"{city.title()}: mean {mean:.2f} °C, yearly amplitude {yearly:.2f} °C, daily amplitude {daily:.2f} °C."
+        for city in ("seattle", "san francisco")
+        for mean, yearly, daily in [numbers[city]]
+    ]
+    mean, yearly, daily = numbers["difference"]
+    lines.append(f"They differ by {mean:.1f}, {yearly:.1f} and {daily:.1f} standard errors.")
+    return "\n".join(lines)
+
+
 def size_of(folder: Path) -> int:
     """Return the bytes of all files in a folder."""
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
@@ -106,6 +127,7 @@ def size_of(folder: Path) -> int:
 
 def main() -> None:
     """Go through the steps; a step that surprises ends the demo with an error."""
+    print(INTRODUCTION, flush=True)
     with tempfile.TemporaryDirectory() as text:
         demo = Demo(Path(text))
         demo.step("first run", EVERYTHING)
@@ -131,16 +153,13 @@ def main() -> None:
         limit = size_of(demo.store / "objects") // 2
         demo.collect(limit)
         numbers, ran, seconds = demo.run()
-        truth, _, _ = demo.run(mode="off")
-        print(
-            f"{'after the collection':<42} {seconds:6.2f} s  ran again: {', '.join(sorted(ran)) or 'nothing'}",
-            flush=True,
-        )
+        truth, _, without = demo.run(mode="off")
+        demo.report("half of the store dropped", seconds, without, ran, same=numbers == truth)
         if numbers != truth:
             demo.failures.append("other numbers after the collection")
         plot = Path(os.environ.get("LAZYCACHE_DEMO_PLOT", Path(tempfile.gettempdir()) / "lazycache-temperatures.png"))
         shutil.copy(demo.folder / "plot.png", plot)
-        print(f"\nthe plot: {plot}\n" + json.dumps(numbers, indent=1))
+        print(f"\n{in_words(numbers)}\nThe plot: {plot}")
         if demo.failures:
             sys.exit("\n".join(["", "the demo did not go as it should:", *demo.failures]))
 
