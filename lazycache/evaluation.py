@@ -141,12 +141,14 @@ class Evaluation:
                     stack.append(dep)
 
     def _run(self, node: Node) -> Any:
+        # The function last: another thread that computes an array takes it away first.
+        given, named = node._args, node._kwargs
         function = node._function
+        if function is None:
+            return leaf_value(node)
         try:
-            args = gather(node._args, self._values)
-            kwargs = (
-                {name: gather_one(value, self._values) for name, value in node._kwargs.items()} if node._kwargs else {}
-            )
+            args = gather(given, self._values)
+            kwargs = {name: gather_one(value, self._values) for name, value in named.items()} if named else {}
             if function.is_pure:
                 return self.run_pure(node, args, kwargs)
             return call_operation(function, args, kwargs)

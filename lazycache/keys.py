@@ -13,12 +13,17 @@ from collections.abc import Callable, Iterable
 from hashlib import sha256
 from typing import Any
 
+import numpy as np
+
 from lazycache.digests import Memo, container_token, token
+from lazycache.digests.code import has_users_code
 from lazycache.nests import NATIVES, find_nodes, is_nest
 from lazycache.nodes import Node, argument_name
 from lazycache_storage.digest import Digest, digest_of_token
 
 PREFIX_CALL = b"lazycache call 1\0"
+
+_WITHOUT_CODE = NATIVES | {np.ndarray, list, tuple, dict, set}
 
 TokenOf = Callable[[Node], bytes]
 
@@ -129,19 +134,29 @@ def resolved_key(node: Node, token_of: TokenOf) -> Digest:
 
 def call_key(node: Node, token_of: TokenOf) -> Digest:
     """Return the key of a call whose dependencies have the tokens that `token_of` gives."""
-    identity = node._function.token
-    parts = [PREFIX_CALL, b"%d:" % len(identity), identity, b"%d:" % len(node._args)]
-    for arg in node._args:
+    # The function last: another thread that computes an array takes it away first.
+    args, kwargs = node._args, node._kwargs
+    function = node._function
+    if function is None:
+        return digest_of_token(node._take_token(None, "value"))
+    identity = function.token
+    parts = [PREFIX_CALL, b"%d:" % len(identity), identity, b"%d:" % len(args)]
+    for arg in args:
         if isinstance(arg, Node):
             parts.append(token_of(arg))
         elif type(arg) in NATIVES or not is_nest(arg):
             parts.append(token(arg))
         else:
             parts.append(nest_token(arg, token_of))
-    if node._kwargs:
-        for name in sorted(node._kwargs):
+    if kwargs:
+        for name in sorted(kwargs):
             parts.append(token(name))
-            parts.append(nest_token(node._kwargs[name], token_of))
+            parts.append(nest_token(kwargs[name], token_of))
+    if not function.is_pure:
+        for dep in node._deps:
+            if dep._function is None and (kind := type(dep._value)) not in _WITHOUT_CODE and has_users_code(kind):
+                # What an operator or a method does is written in the class of its operand.
+                parts.append(token(kind))
     return _new_digest(Digest, sha256(b"".join(parts)).digest())
 
 

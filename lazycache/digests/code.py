@@ -46,6 +46,11 @@ def expand_code(value: Any) -> Parts:
     return b"F", (_encoders[0](value),), no_label, True
 
 
+def has_users_code(kind: type) -> bool:
+    """Return whether a class is the user's, whose methods may be edited; namedtuples are taken for their parts."""
+    return not issubclass(kind, tuple) and not is_installed(kind.__module__)
+
+
 _HEAP_TYPE = 1 << 9
 
 
