@@ -9,6 +9,7 @@ import ast
 from types import CodeType
 
 from .codes import nested_codes
+from .parsing import parse
 from .syntax import FunctionNode
 
 
@@ -23,7 +24,7 @@ def find_block(lines: list[str], code: CodeType) -> FunctionNode | None:
         end += 1
     block = "\n".join(lines[start:end])
     try:
-        tree = ast.parse(f"if 1:\n{block}" if indent else block)
+        tree = parse(f"if 1:\n{block}" if indent else block)
     except (SyntaxError, ValueError):
         return None
     body = tree.body[0].body if indent and isinstance(tree.body[0], ast.If) else tree.body

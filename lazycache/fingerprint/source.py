@@ -20,6 +20,7 @@ from .codes import encode_code, encode_untexted, names_in_code, nested_codes
 from .compiling import compiles_to
 from .memo import IdentityMemo
 from .names import Names, find_names
+from .parsing import parse
 from .syntax import FunctionNode, encode_tree
 
 
@@ -127,7 +128,7 @@ class Source:
     def tree(self) -> ast.Module:
         """The whole syntax tree; an empty one for a file that is not Python, such as one in the middle of an edit."""
         try:
-            return ast.parse(self._text)
+            return parse(self._text)
         except (SyntaxError, ValueError):
             return ast.Module(body=[], type_ignores=[])
 
