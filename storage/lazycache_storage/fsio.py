@@ -57,13 +57,19 @@ def make_folder(path: str, *, private: bool = False) -> None:
     """
     parent = os.path.dirname(path) or "."
     try:
+        _make_in(parent, path, private)
+    except FileNotFoundError:
+        # Once more and not until it works: /proc says this of any name, whether its parent is there or not.
+        os.makedirs(parent, exist_ok=True)
+        _make_in(parent, path, private)
+
+
+def _make_in(parent: str, path: str, private: bool) -> None:
+    try:
         if private:
             os.mkdir(path, modes.FOLDER_MODE)
         else:
             modes.make_folder_in(parent, path, temporary_name(parent))
-    except FileNotFoundError:
-        os.makedirs(parent, exist_ok=True)
-        make_folder(path, private=private)
     except OSError:
         if not os.path.isdir(path):
             raise

@@ -168,3 +168,17 @@ def test_an_unknown_file_system_is_no_network(tmp_path: Path) -> None:
 
 def test_free_space_is_what_the_system_says(tmp_path: Path) -> None:
     assert 0 < fsio.free_bytes(str(tmp_path)) <= os.statvfs(tmp_path).f_blocks * os.statvfs(tmp_path).f_frsize
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs a file system that takes no folder")
+@pytest.mark.parametrize("private", [False, True])
+def test_a_folder_where_none_can_be_is_an_error(private: bool) -> None:
+    with pytest.raises(FileNotFoundError):
+        fsio.make_folder("/proc/no-such-store", private=private)
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_parents_of_a_folder_are_made(tmp_path: Path, private: bool) -> None:
+    fsio.make_folder(str(tmp_path / "a" / "b" / "c"), private=private)
+    fsio.make_folder(str(tmp_path / "a" / "b" / "c"), private=private)
+    assert (tmp_path / "a" / "b" / "c").is_dir()
