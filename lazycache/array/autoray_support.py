@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
+from lazycache.array import linalg, random
 from lazycache.array.lazyarray import LazyArray
 
 NAME = "lazycache.array"
@@ -18,8 +20,12 @@ def register() -> bool:
     import autoray
 
     autoray.register_backend(LazyArray, NAME)
-    for name, function in (("to_numpy", _to_numpy), ("shape", _shape), ("size", _size), ("ndim", _ndim)):
+    for name, function in _FUNCTIONS.items():
         autoray.register_function(NAME, name, function)
+    for name in random.__all__:
+        autoray.register_function(NAME, f"random.{name}", _refuse_random(name))
+    # Of a lazy array and one of another library, the lazy one decides.
+    getattr(autoray.autoray, "multi_class_priorities", {})[NAME] = 1
     return True
 
 
@@ -39,3 +45,27 @@ def _size(x: Any) -> Any:
 
 def _ndim(x: Any) -> Any:
     return x.ndim
+
+
+def _svd(x: Any) -> Any:
+    # Under this name autoray means the thin one, on every backend.
+    return linalg.svd(x, full_matrices=False)
+
+
+def _refuse_random(name: str) -> Callable[..., NoReturn]:
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        del args, kwargs
+        raise TypeError(
+            f"random numbers without a seed have no lazy form: call lazycache.array.random.{name}(seed, …) itself"
+        )
+
+    return refuse
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "linalg.svd": _svd,
+    "ndim": _ndim,
+    "shape": _shape,
+    "size": _size,
+    "to_numpy": _to_numpy,
+}

@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from lazycache.errors import NotComputedError
+from lazycache.nodes import Node
+
 NUMPY_RULES = frozenset({None, "numpy", "dask", "cupy", "array_api_strict"})
 """Backends whose result types are numpy's."""
 
@@ -95,6 +98,10 @@ def numpy_dtype(dtype: Any) -> np.dtype[Any] | None:
     """Return any backend's dtype as numpy's, or None if numpy has none like it (bfloat16)."""
     if dtype is None:
         return None
+    if isinstance(dtype, Node):
+        if dtype._function is not None:
+            raise NotComputedError(operation="a dtype")
+        return numpy_dtype(dtype._value)
     if isinstance(dtype, (np.dtype, str, type)) or type(dtype).__module__.startswith("numpy"):
         return _of(dtype)
     inner = getattr(dtype, "_np_dtype", None)

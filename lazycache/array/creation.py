@@ -9,6 +9,7 @@ import numpy as np
 
 from lazycache.array import backends
 from lazycache.array.functions import array_function
+from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import broadcast
 from lazycache.array.infer.dtypes import FLOAT64, DType, result_type
 from lazycache.array.infer.manipulation import new_shape
@@ -39,6 +40,15 @@ def _backend(like: Any, device: Any, backend: str | None) -> str:
     return "numpy"
 
 
+def _sizes(shape: Any) -> tuple[Any, Shape]:
+    """Return a shape as the argument of a node, and as far as it is known."""
+    if not find_nodes(shape):
+        sizes = new_shape(shape)
+        return sizes, sizes
+    given = shape if isinstance(shape, (tuple, list)) else (shape,)
+    return tuple(given), tuple(None if isinstance(size, Node) else new_shape(size)[0] for size in given)
+
+
 def _create(name: str, args: tuple[Any, ...], shape: Any, dtype: Any, default: DType, backend: str) -> LazyArray:
     known, options = _given(dtype, default if backend in backends.NUMPY_RULES else None)
     return make(array_function(name, backend), args, options or NO_KWARGS, shape, known, backend, None)
@@ -48,16 +58,16 @@ def zeros(
     shape: Any, *, dtype: Any = None, device: Any = None, like: Any = None, backend: str | None = None
 ) -> LazyArray:
     """Return an array of zeros."""
-    sizes = new_shape(shape)
-    return _create("zeros", (sizes,), sizes, dtype, FLOAT64, _backend(like, device, backend))
+    given, sizes = _sizes(shape)
+    return _create("zeros", (given,), sizes, dtype, FLOAT64, _backend(like, device, backend))
 
 
 def ones(
     shape: Any, *, dtype: Any = None, device: Any = None, like: Any = None, backend: str | None = None
 ) -> LazyArray:
     """Return an array of ones."""
-    sizes = new_shape(shape)
-    return _create("ones", (sizes,), sizes, dtype, FLOAT64, _backend(like, device, backend))
+    given, sizes = _sizes(shape)
+    return _create("ones", (given,), sizes, dtype, FLOAT64, _backend(like, device, backend))
 
 
 def empty(
@@ -71,11 +81,11 @@ def full(
     shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, like: Any = None, backend: str | None = None
 ) -> LazyArray:
     """Return an array of one value."""
-    sizes = new_shape(shape)
+    given, sizes = _sizes(shape)
     value = operand(fill_value)
     chosen = _backend(like, device, backend)
     known, options = _given(dtype, value.dtype if chosen in backends.NUMPY_RULES else None)
-    return make(array_function("full", chosen), (sizes, value.arg), options or NO_KWARGS, sizes, known, chosen)
+    return make(array_function("full", chosen), (given, value.arg), options or NO_KWARGS, sizes, known, chosen)
 
 
 def _like(name: str, x: Any, dtype: Any, args: tuple[Any, ...] = ()) -> LazyArray:

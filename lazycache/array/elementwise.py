@@ -161,8 +161,10 @@ def clip(x: Any, /, min: Any = None, max: Any = None, out: Any = None) -> LazyAr
     shape = broadcast(found.shape, *(bound.shape for bound in given))
     if backend not in NUMPY_RULES:
         dtype = foreign_dtype(np.maximum, kinds[:2]) if len(given) == 1 else None
+    elif given:
+        dtype = result_type(kinds)
     else:
-        dtype = found.dtype if not given else result_type(kinds)
+        dtype = ufunc_dtype(np.positive, (found.dtype,))
     args = (found.arg, *(None if bound is None else bound.arg for bound in bounds))
     return make(array_function("clip"), args, NO_KWARGS, shape, dtype, backend)
 
@@ -191,11 +193,12 @@ def isclose(x1: Any, x2: Any, /, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan
     """Say where two arrays are equal within a tolerance."""
     first, second = operand(x1), operand(x2)
     options: dict[str, Any] = {}
-    if (rtol, atol) != (1e-05, 1e-08):
-        options = {"rtol": rtol, "atol": atol}
+    tolerances = operand(rtol), operand(atol)
+    if [one.arg for one in tolerances if one.kind is float] != [1e-05, 1e-08]:
+        options = {"rtol": tolerances[0].arg, "atol": tolerances[1].arg}
     if equal_nan:
         options["equal_nan"] = True
-    shape = broadcast(first.shape, second.shape)
+    shape = broadcast(first.shape, second.shape, *(one.shape for one in tolerances))
     args = (first.arg, second.arg)
     return make(array_function("isclose"), args, options or NO_KWARGS, shape, BOOL, common_backend((first, second)))
 

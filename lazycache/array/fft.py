@@ -51,6 +51,12 @@ def _check_norm(norm: Any) -> None:
         raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
 
 
+def _check_real(name: str, x: Operand) -> None:
+    """Refuse complex numbers where a transform is of real ones."""
+    if name in ("rfft", "ihfft") and x.dtype is not None and x.dtype.kind == "c":
+        raise TypeError(f"ufunc '{name}' did not contain a loop with signature matching types {x.dtype!r}")
+
+
 def _check_points(points: Any) -> None:
     if points is not None and points < 1:
         raise ValueError(f"Invalid number of FFT data points ({points}) specified.")
@@ -76,8 +82,7 @@ def _one(name: str) -> Callable[..., LazyArray]:
         _check_points(n if n is not None else length if name in ("irfft", "hfft") else size)
         shape = (*found.shape[:position], length, *found.shape[position + 1 :])
         dtype = (_real if name in ("irfft", "hfft") else _complex)(_dtype_of(found))
-        if name in ("rfft", "ihfft") and found.dtype is not None and found.dtype.kind == "c":
-            raise TypeError(f"ufunc '{name}' did not contain a loop with signature matching types {found.dtype!r}")
+        _check_real(name, found)
         options = {**({} if n is None else {"n": n}), **({} if axis == -1 else {"axis": axis})}
         if norm is not None:
             options["norm"] = norm
@@ -100,6 +105,7 @@ def _many(name: str, default_axes: tuple[int, ...] | None) -> Callable[..., Lazy
         else:
             chosen = tuple(axes)
         lengths = tuple(s) if s is not None else (None,) * len(chosen)
+        _check_real(inner, found)
         if len(lengths) != len(chosen):
             raise ValueError("Shape and axes have different lengths.")
         sizes = list(found.shape)

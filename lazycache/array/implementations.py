@@ -80,6 +80,11 @@ def _fields(x: Any, names: tuple[str, ...]) -> Any:
     return x[list(names)]
 
 
+def _unique_values(x: Any) -> Any:
+    # numpy's own has them in the order of a hash table.
+    return np.unique(x, equal_nan=False)
+
+
 def _count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return np.asarray(np.count_nonzero(x, axis=axis, keepdims=keepdims), dtype=np.intp)[()]
 
@@ -95,6 +100,7 @@ OWN: dict[str, Callable[..., Any]] = {
     "sort": _sort,
     "take": _take_axis,
     "count_nonzero": _count_nonzero,
+    "unique_values": _unique_values,
     "random.random": _seeded("random"),
     "random.uniform": _seeded("uniform"),
     "random.normal": _seeded("normal"),
@@ -151,6 +157,27 @@ def _outer(xp: Any, left: Any, right: Any) -> Any:
     return xp.linalg.outer(xp.reshape(left, (-1,)), xp.reshape(right, (-1,)))
 
 
+def _select(xp: Any, conditions: Sequence[Any], choices: Sequence[Any], default: Any) -> Any:
+    out = default
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        out = xp.where(condition, choice, out)
+    return out
+
+
+def _take(xp: Any, x: Any, indices: Any, axis: int | None = None) -> Any:
+    """Take by the standard's function, which knows one axis and indices in one dimension."""
+    array, along = (xp.reshape(x, (-1,)), 0) if axis is None else (x, axis % x.ndim)
+    places = xp.asarray(indices)
+    taken = xp.take(array, xp.reshape(places, (-1,)), axis=along)
+    if places.ndim == 1:
+        return taken
+    return xp.reshape(taken, (*array.shape[:along], *places.shape, *array.shape[along + 1 :]))
+
+
+def _power(xp: Any, left: Any, right: Any) -> Any:
+    return xp.pow(left, right)
+
+
 FOREIGN: dict[str, Callable[..., Any]] = {
     "kron": _kron,
     "swapaxes": _swapaxes,
@@ -158,6 +185,9 @@ FOREIGN: dict[str, Callable[..., Any]] = {
     "concat": _concat,
     "diagonal": _diagonal,
     "outer": _outer,
+    "power": _power,
+    "select": _select,
+    "take": _take,
     "trace": _trace,
     **{name: _on_numpy(name) for name in OWN if name.startswith("random.")},
 }

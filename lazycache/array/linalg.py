@@ -191,6 +191,8 @@ def solve(x1: Any, x2: Any, /) -> LazyArray:
     shape = rules.solve(left.shape, right.shape)
     dtype = result_type((inexact_dtype(left.dtype), inexact_dtype(right.dtype)))
     backend = common_backend((left, right))
+    if backend == "dask" and left.dtype != right.dtype:
+        dtype = None
     return make(array_function("linalg.solve"), (left.arg, right.arg), NO_KWARGS, shape, dtype, backend)
 
 
@@ -244,7 +246,7 @@ def norm(x: Any, /, ord: Any = None, axis: Any = None, keepdims: bool = False) -
     options = {**({} if ord is None else {"ord": ord}), **({} if axis is None else {"axis": axis})}
     if keepdims:
         options["keepdims"] = True
-    return _node("norm", found, shape, _norm_dtype(found.dtype), **options)
+    return _node("norm", found, shape, _norm_dtype(found), **options)
 
 
 def _check_order(order: Any, axes: Any, ndim: int) -> None:
@@ -258,8 +260,9 @@ def _check_order(order: Any, axes: Any, ndim: int) -> None:
             raise ValueError("Invalid norm order for matrices.")
 
 
-def _norm_dtype(dtype: DType) -> DType:
-    if dtype is None:
+def _norm_dtype(x: Operand) -> DType:
+    dtype = x.dtype
+    if dtype is None or (x.backend not in (None, "numpy") and dtype.kind not in "fc"):
         return None
     return np.dtype(float) if dtype.kind not in "fc" else real_dtype(dtype.newbyteorder("="))
 
@@ -271,7 +274,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     options = {**({} if axis is None else {"axis": axis}), **({"keepdims": True} if keepdims else {})}
     if ord != 2:
         options["ord"] = ord
-    return _node("vector_norm", found, shape, _norm_dtype(found.dtype), **options)
+    return _node("vector_norm", found, shape, _norm_dtype(found), **options)
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> LazyArray:  # noqa: A002
@@ -280,7 +283,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> LazyA
     rules.check_matrix(found.shape)
     shape = (*found.shape[:-2], *((1, 1) if keepdims else ()))
     options = {**({"keepdims": True} if keepdims else {}), **({} if ord == "fro" else {"ord": ord})}
-    return _node("matrix_norm", found, shape, _norm_dtype(found.dtype), **options)
+    return _node("matrix_norm", found, shape, _norm_dtype(found), **options)
 
 
 def cond(x: Any, /, p: Any = None) -> LazyArray:

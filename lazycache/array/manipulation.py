@@ -46,10 +46,10 @@ def _moved(name: str, x: Operand, shape: Shape, *args: Any, **kwargs: Any) -> La
     return make(array_function(name), (x.arg, *args), kwargs or NO_KWARGS, shape, x.dtype, x.backend)
 
 
-def _ints(value: Any) -> Any:
+def plain_ints(value: Any) -> Any:
     """Return an int, or a tuple of ints."""
-    if isinstance(value, (tuple, list)):
-        return tuple(_ints(one) for one in value)
+    if isinstance(value, (tuple, list, range)) or (isinstance(value, np.ndarray) and value.ndim):
+        return tuple(plain_ints(one) for one in value)
     return value if value is None or isinstance(value, Node) else operator.index(value)
 
 
@@ -58,7 +58,8 @@ def reshape(x: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
     found = operand(x)
     if find_nodes(shape):
         sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
-        unknown = tuple(None if isinstance(size, Node) else int(size) for size in sizes)
+        # What -1 stands for follows from sizes that are not known.
+        unknown = tuple(None if isinstance(size, Node) or size < 0 else int(size) for size in sizes)
         return _moved("reshape", found, unknown, tuple(sizes))
     target = rules.as_shape(shape)
     options: dict[str, Any] = {} if order == "C" else {"order": order}
@@ -76,7 +77,7 @@ def ravel(x: Any, /, order: str = "C") -> LazyArray:
 def permute_dims(x: Any, /, axes: Any) -> LazyArray:
     """Return the array with its axes in another order."""
     found = operand(x)
-    order = _ints(axes)
+    order = plain_ints(axes)
     return _moved("permute_dims", found, rules.permuted(found.shape, order), order)
 
 
@@ -97,43 +98,43 @@ def matrix_transpose(x: Any, /) -> LazyArray:
 def moveaxis(x: Any, source: Any, destination: Any, /) -> LazyArray:
     """Return the array with some axes moved to other places."""
     found = operand(x)
-    order = rules.moved(len(found.shape), _ints(source), _ints(destination))
-    return _moved("moveaxis", found, tuple(found.shape[i] for i in order), _ints(source), _ints(destination))
+    order = rules.moved(len(found.shape), plain_ints(source), plain_ints(destination))
+    return _moved("moveaxis", found, tuple(found.shape[i] for i in order), plain_ints(source), plain_ints(destination))
 
 
 def swapaxes(x: Any, axis1: int, axis2: int, /) -> LazyArray:
     """Return the array with two axes exchanged."""
     found = operand(x)
-    return _moved("swapaxes", found, rules.swapped(found.shape, axis1, axis2), _ints(axis1), _ints(axis2))
+    return _moved("swapaxes", found, rules.swapped(found.shape, axis1, axis2), plain_ints(axis1), plain_ints(axis2))
 
 
 def expand_dims(x: Any, /, axis: Any = 0) -> LazyArray:
     """Return the array with new axes of size one."""
     found = operand(x)
-    return _moved("expand_dims", found, rules.expanded(found.shape, _ints(axis)), axis=_ints(axis))
+    return _moved("expand_dims", found, rules.expanded(found.shape, plain_ints(axis)), axis=plain_ints(axis))
 
 
 def squeeze(x: Any, /, axis: Any = None) -> LazyArray:
     """Return the array without axes of size one."""
     found = operand(x)
-    shape = rules.squeezed(found.shape, _ints(axis))
+    shape = rules.squeezed(found.shape, plain_ints(axis))
     if axis is None:
         return _moved("squeeze", found, shape, axis=tuple(i for i, size in enumerate(found.shape) if size == 1))
-    return _moved("squeeze", found, shape, axis=_ints(axis))
+    return _moved("squeeze", found, shape, axis=plain_ints(axis))
 
 
 def flip(x: Any, /, axis: Any = None) -> LazyArray:
     """Return the array with the order along an axis, or along all, reversed."""
     found = operand(x)
-    normalize_axes(_ints(axis), len(found.shape))
-    return _moved("flip", found, found.shape, **({} if axis is None else {"axis": _ints(axis)}))
+    normalize_axes(plain_ints(axis), len(found.shape))
+    return _moved("flip", found, found.shape, **({} if axis is None else {"axis": plain_ints(axis)}))
 
 
 def roll(x: Any, /, shift: Any, axis: Any = None) -> LazyArray:
     """Return the array with its elements moved along an axis, round the end."""
     found = operand(x)
-    rules.rolled(found.shape, _ints(shift), _ints(axis))
-    return _moved("roll", found, found.shape, _ints(shift), **({} if axis is None else {"axis": _ints(axis)}))
+    rules.rolled(found.shape, plain_ints(shift), plain_ints(axis))
+    return _moved("roll", found, found.shape, plain_ints(shift), **({} if axis is None else {"axis": plain_ints(axis)}))
 
 
 def broadcast_to(x: Any, /, shape: Any) -> LazyArray:
@@ -188,28 +189,29 @@ def stack(arrays: Sequence[Any], /, axis: int = 0, out: Any = None) -> LazyArray
 
 def atleast_1d(x: Any, /) -> LazyArray:
     """Return the array with at least one axis."""
-    return _at_least(x, 1)  # type: ignore[no-any-return]
+    return at_least(x, 1)  # type: ignore[no-any-return]
 
 
 def atleast_2d(x: Any, /) -> LazyArray:
     """Return the array with at least two axes; a vector is a row."""
-    return _at_least(x, 2)  # type: ignore[no-any-return]
+    return at_least(x, 2)  # type: ignore[no-any-return]
 
 
-def _at_least(x: Any, ndim: int) -> Any:
+def at_least(x: Any, ndim: int) -> Any:
+    """Return the array with at least `ndim` axes; new ones come first."""
     missing = ndim - len(operand(x).shape)
     return expand_dims(x, tuple(range(missing))) if missing > 0 else array(x)
 
 
 def hstack(arrays: Sequence[Any], /) -> LazyArray:
     """Return arrays joined along the second axis, or the first of 1-d arrays."""
-    parts = [_at_least(x, 1) for x in arrays]
+    parts = [at_least(x, 1) for x in arrays]
     return concat(parts, axis=0 if parts and len(operand(parts[0]).shape) == 1 else 1)
 
 
 def vstack(arrays: Sequence[Any], /) -> LazyArray:
     """Return arrays joined along the first axis; 1-d arrays are rows."""
-    return concat([_at_least(x, 2) for x in arrays], axis=0)
+    return concat([at_least(x, 2) for x in arrays], axis=0)
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[LazyArray, ...]:
@@ -258,7 +260,7 @@ def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> LazyArray:
 def tile(x: Any, repetitions: Any, /) -> LazyArray:
     """Return the array repeated as a whole."""
     found = operand(x)
-    return _moved("tile", found, rules.tiled(found.shape, repetitions), _ints(repetitions))
+    return _moved("tile", found, rules.tiled(found.shape, repetitions), plain_ints(repetitions))
 
 
 def pad(x: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> LazyArray:

@@ -120,14 +120,16 @@ class ArrayNode(Node):
             self._depth = 0
 
     def _state(self) -> tuple[Any, ...]:
+        # The function last: another thread that computes this array takes it away first.
+        args, kwargs, key = self._args, self._kwargs, self._key
+        function = self._function
         # Only named functions live for ever, and may be held in a memo.
-        make_head = _shared_head if isinstance(self._function, ArrayFunction) else _Head
-        head = make_head(self._backend, self._shape, self._dtype, self._function)
-        if self._function is None:
+        make_head = _shared_head if isinstance(function, ArrayFunction) else _Head
+        head = make_head(self._backend, self._shape, self._dtype, function)
+        if function is None:
             return head, self._value, self._token
         # Flat, and with plain bytes for the key: both are much faster to pickle.
-        key = None if self._key is None else bytes(self._key)
-        return (head, key, dict(self._kwargs) if self._kwargs else None, *self._args)
+        return (head, None if key is None else bytes(key), dict(kwargs) if kwargs else None, *args)
 
     @classmethod
     def _from_state(cls, head: _Head, *rest: Any) -> Node:

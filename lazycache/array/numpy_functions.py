@@ -18,12 +18,13 @@ from lazycache.array.build import elementwise, scalar_checked_dtype
 from lazycache.array.functions import UfuncMethod
 from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import broadcast
-from lazycache.array.infer.dtypes import DType, accumulated_dtype, ufunc_dtypes
+from lazycache.array.infer.dtypes import INTP, DType, accumulated_dtype, ufunc_dtypes
 from lazycache.array.infer.reductions import accumulated, check_identity, reduced
 from lazycache.array.node import ArrayNode, make
 from lazycache.array.operands import Operand, common_backend, try_operand
 from lazycache.array.reductions import NO_VALUE, plain_axis
 from lazycache.array.table import BY_UFUNC
+from lazycache.errors import NotComputedError
 from lazycache.expressions import build
 from lazycache.nests import find_nodes
 from lazycache.nodes import NO_KWARGS, Node
@@ -207,17 +208,60 @@ def _ones_like(name: str) -> Callable[..., Any]:
 
 
 def _unique(
-    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, **kwargs: Any
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,  # noqa: A002
 ) -> Any:
-    from lazycache.array.searching import unique_all, unique_values
+    from lazycache.array.functions import array_function
+    from lazycache.array.operands import operand
+    from lazycache.array.searching import parts
 
-    if kwargs.get("axis") is not None:
+    if axis is not None:
         raise TypeError("np.unique with axis= has no lazy form")
-    if not (return_index or return_inverse or return_counts):
-        return unique_values(ar)
-    every = unique_all(ar)
-    wanted = (True, return_index, return_inverse, return_counts)
-    return tuple(part for part, is_wanted in zip(every, wanted, strict=True) if is_wanted)
+    del sorted
+    found = operand(ar)
+    options: dict[str, Any] = {} if equal_nan else {"equal_nan": False}
+    wanted = {"return_index": return_index, "return_inverse": return_inverse, "return_counts": return_counts}
+    shapes: dict[str, Shape] = {"return_index": (None,), "return_inverse": found.shape, "return_counts": (None,)}
+    asked = [name for name, is_wanted in wanted.items() if is_wanted]
+    options.update(dict.fromkeys(asked, True))
+    if not asked:
+        called = array_function("unique")
+        return make(called, (found.arg,), options or NO_KWARGS, (None,), found.dtype, found.backend)
+    outputs: list[tuple[Shape, DType]] = [((None,), found.dtype), *((shapes[name], INTP) for name in asked)]
+    return parts("unique", (found.arg,), options, found.backend, outputs)
+
+
+def _copy(a: Any, order: str = "K", subok: bool = False) -> Any:
+    from lazycache.array.creation import array
+
+    del order, subok
+    return array(a)
+
+
+def _is_complex(x: Any) -> bool:
+    dtype = x._dtype
+    if dtype is None:
+        raise NotComputedError(operation="what depends on a dtype")
+    return bool(dtype.kind == "c")
+
+
+def _is_real(x: Any) -> bool:
+    return not _is_complex(x)
+
+
+def _extreme(name: str) -> Callable[..., Any]:
+    def extreme(*args: Any, **kwargs: Any) -> Any:
+        import lazycache.array as namespace
+
+        return getattr(namespace, name)(*args, **kwargs)
+
+    return extreme
 
 
 def _linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, **kwargs: Any) -> Any:
@@ -235,5 +279,10 @@ _UNLIKE: dict[str, Callable[..., Any]] = {
     "empty_like": _ones_like("empty_like"),
     "full_like": _ones_like("full_like"),
     "unique": _unique,
+    "amax": _extreme("max"),
+    "amin": _extreme("min"),
+    "copy": _copy,
+    "iscomplexobj": _is_complex,
+    "isrealobj": _is_real,
     "linspace": _linspace,
 }

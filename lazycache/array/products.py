@@ -11,10 +11,11 @@ from lazycache.array.functions import array_function
 from lazycache.array.infer import Shape
 from lazycache.array.infer import linalg as rules
 from lazycache.array.infer import manipulation as manipulation_rules
-from lazycache.array.infer.dtypes import DType, accumulated_dtype, foreign_dtype, result_type, ufunc_dtype
+from lazycache.array.infer.dtypes import BOOL, DType, foreign_dtype, result_type, ufunc_dtype
 from lazycache.array.infer.einsum import einsum_shape, parse_interleaved
 from lazycache.array.node import ArrayNode, make
 from lazycache.array.operands import Operand, common_backend, operand
+from lazycache.array.reductions import total_dtype
 from lazycache.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
 def product_dtype(left: Operand, right: Operand, ufunc: np.ufunc = np.multiply) -> DType:
     """Return the dtype of a product of two arrays."""
     kinds = (left.kind, right.kind)
-    if common_backend((left, right)) not in NUMPY_RULES:
+    backend = common_backend((left, right))
+    if backend not in NUMPY_RULES:
         return foreign_dtype(ufunc, kinds)
+    if backend == "dask" and BOOL in kinds:
+        return None
     if all(isinstance(kind, type) for kind in kinds):
         return result_type(kinds)
     return ufunc_dtype(ufunc, kinds)
@@ -121,7 +125,7 @@ def trace(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any
     """Return the sums along the diagonals of the planes of two axes."""
     found = operand(x)
     shape = manipulation_rules.diagonal(found.shape, offset, axis1, axis2)[:-1]
-    known = accumulated_dtype(np.add, found.dtype) if dtype is None else numpy_dtype(dtype)
+    known = total_dtype(np.add, found) if dtype is None else numpy_dtype(dtype)
     options: dict[str, Any] = {} if dtype is None else {"dtype": known}
     if (offset, axis1, axis2) != (0, 0, 1):
         options = {"offset": offset, "axis1": axis1, "axis2": axis2, **options}

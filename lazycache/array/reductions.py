@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lazycache.array.backends import numpy_dtype
+from lazycache.array.backends import NUMPY_RULES, numpy_dtype
 from lazycache.array.functions import array_function
 from lazycache.array.infer.dtypes import (
     BOOL,
@@ -30,7 +30,7 @@ from lazycache.array.infer.reductions import (
     searched,
 )
 from lazycache.array.node import make
-from lazycache.array.operands import operand
+from lazycache.array.operands import Operand, operand
 from lazycache.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
@@ -82,7 +82,15 @@ def reduce_axes(
     return make(array_function(name), (found.arg,), options, shape, dtype, found.backend)
 
 
-def _totals(name: str, ufunc: np.ufunc) -> Callable[..., LazyArray]:
+def total_dtype(ufunc: np.ufunc, x: Operand) -> DType:
+    """Return the dtype of a sum or a product; what small integers become is the backend's own matter."""
+    known = accumulated_dtype(ufunc, x.dtype)
+    return known if x.backend in NUMPY_RULES or known == x.dtype else None
+
+
+def totals(name: str, ufunc: np.ufunc) -> Callable[..., LazyArray]:
+    """Return a function that gives sums or products."""
+
     def total(
         x: Any,
         /,
@@ -94,13 +102,15 @@ def _totals(name: str, ufunc: np.ufunc) -> Callable[..., LazyArray]:
         where: Any = NO_VALUE,
     ) -> LazyArray:
         refuse_out(out)
-        known = accumulated_dtype(ufunc, operand(x).dtype) if dtype is None else numpy_dtype(dtype)
+        known = total_dtype(ufunc, operand(x)) if dtype is None else numpy_dtype(dtype)
         return reduce_axes(name, x, axis, known, keepdims, dtype, initial, where)
 
     return documented(total, name, "Over all axes, or those of `axis`")
 
 
-def _extremes(name: str, ufunc: np.ufunc) -> Callable[..., LazyArray]:
+def extremes(name: str, ufunc: np.ufunc) -> Callable[..., LazyArray]:
+    """Return a function that gives the largest or the smallest."""
+
     def extreme(
         x: Any,
         /,
@@ -141,48 +151,62 @@ def documented(function: Callable[..., LazyArray], name: str, text: str) -> Call
     return function
 
 
-sum = _totals("sum", np.add)  # noqa: A001
-prod = _totals("prod", np.multiply)
-max = _extremes("max", np.maximum)  # noqa: A001
-min = _extremes("min", np.minimum)  # noqa: A001
+sum = totals("sum", np.add)  # noqa: A001
+prod = totals("prod", np.multiply)
+max = extremes("max", np.maximum)  # noqa: A001
+min = extremes("min", np.minimum)  # noqa: A001
 all = _truths("all")  # noqa: A001
 any = _truths("any")  # noqa: A001
 
 
 def check_axes(x: Any, axis: Any) -> None:
     """Refuse axis 0 of a 0-d array, which numpy takes in sums and not in means."""
-    normalize_axes(plain_axis(axis), len(operand(x).shape))
+    found = operand(x)
+    if found.backend in NUMPY_RULES:
+        normalize_axes(plain_axis(axis), len(found.shape))
 
 
-def averaged(dtype: DType) -> DType:
+def averaged(x: Operand) -> DType:
     """Return the dtype of a mean; a TypeError for what cannot be added up."""
+    dtype = x.dtype
+    if x.backend not in NUMPY_RULES:
+        return dtype if dtype is not None and dtype.kind in "fc" else None
     if dtype is not None and dtype.kind in "SUM":
         ufunc_dtype(np.true_divide, (accumulated_dtype(np.add, dtype), int))
     return mean_dtype(dtype)
 
 
-def _spread_dtype(dtype: DType) -> DType:
-    found = averaged(dtype)
+def _spread_dtype(x: Operand) -> DType:
+    found = averaged(x)
     return None if found is None else real_dtype(ufunc_dtype(np.square, (found,)))
 
 
-def mean(
-    x: Any,
-    /,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    where: Any = NO_VALUE,
-) -> LazyArray:
-    """Return the arithmetic mean; of integers as float64."""
-    refuse_out(out)
-    check_axes(x, axis)
-    known = averaged(operand(x).dtype) if dtype is None else numpy_dtype(dtype)
-    return reduce_axes("mean", x, axis, known, keepdims, dtype, NO_VALUE, where)
+def means(name: str) -> Callable[..., LazyArray]:
+    """Return a function that gives means."""
+
+    def average(
+        x: Any,
+        /,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        where: Any = NO_VALUE,
+    ) -> LazyArray:
+        refuse_out(out)
+        check_axes(x, axis)
+        known = averaged(operand(x)) if dtype is None else numpy_dtype(dtype)
+        return reduce_axes(name, x, axis, known, keepdims, dtype, NO_VALUE, where)
+
+    return documented(average, name, "Over all axes, or those of `axis`; of integers as float64")
 
 
-def _spreads(name: str) -> Callable[..., LazyArray]:
+mean = means("mean")
+
+
+def spreads(name: str) -> Callable[..., LazyArray]:
+    """Return a function that gives standard deviations or variances."""
+
     def spread(
         x: Any,
         /,
@@ -201,7 +225,7 @@ def _spreads(name: str) -> Callable[..., LazyArray]:
                 raise ValueError("ddof and correction can't be provided simultaneously.")
             ddof = correction
         check_axes(x, axis)
-        known = _spread_dtype(found.dtype) if dtype is None else real_dtype(numpy_dtype(dtype))
+        known = _spread_dtype(found) if dtype is None else real_dtype(numpy_dtype(dtype))
         along = plain_axis(axis)
         shape = reduced(found.shape, along, keepdims)
         if where is not NO_VALUE:
@@ -214,11 +238,13 @@ def _spreads(name: str) -> Callable[..., LazyArray]:
     return documented(spread, name, "About the mean over all axes, or those of `axis`")
 
 
-std = _spreads("std")
-var = _spreads("var")
+std = spreads("std")
+var = spreads("var")
 
 
-def _positions(name: str) -> Callable[..., LazyArray]:
+def positions(name: str) -> Callable[..., LazyArray]:
+    """Return a function that gives the places of extremes."""
+
     def position(x: Any, /, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> LazyArray:
         refuse_out(out)
         found = operand(x)
@@ -229,8 +255,8 @@ def _positions(name: str) -> Callable[..., LazyArray]:
     return documented(position, name, "Of the flattened array, or along `axis`")
 
 
-argmax = _positions("argmax")
-argmin = _positions("argmin")
+argmax = positions("argmax")
+argmin = positions("argmin")
 
 
 def count_nonzero(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> LazyArray:
@@ -238,7 +264,9 @@ def count_nonzero(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Laz
     return reduce_axes("count_nonzero", x, axis, INTP, keepdims, None, NO_VALUE, NO_VALUE)
 
 
-def _running(name: str, ufunc: np.ufunc, initial: bool) -> Callable[..., LazyArray]:
+def running_totals(name: str, ufunc: np.ufunc, initial: bool) -> Callable[..., LazyArray]:
+    """Return a function that gives running sums or products."""
+
     def running(
         x: Any, /, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
     ) -> LazyArray:
@@ -248,7 +276,9 @@ def _running(name: str, ufunc: np.ufunc, initial: bool) -> Callable[..., LazyArr
             raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
         along = None if axis is None else operator.index(axis)
         shape = accumulated(found.shape, along, include_initial)
-        known = accumulated_dtype(ufunc, found.dtype) if dtype is None else numpy_dtype(dtype)
+        if found.backend == "torch" and not found.shape and not include_initial:
+            shape = ()
+        known = total_dtype(ufunc, found) if dtype is None else numpy_dtype(dtype)
         options = options_of(along, False, dtype=numpy_dtype(dtype))
         if include_initial:
             options["include_initial"] = True
@@ -257,10 +287,10 @@ def _running(name: str, ufunc: np.ufunc, initial: bool) -> Callable[..., LazyArr
     return documented(running, name, "Running along `axis`")
 
 
-cumulative_sum = _running("cumulative_sum", np.add, True)
-cumulative_prod = _running("cumulative_prod", np.multiply, True)
-cumsum = _running("cumsum", np.add, False)
-cumprod = _running("cumprod", np.multiply, False)
+cumulative_sum = running_totals("cumulative_sum", np.add, True)
+cumulative_prod = running_totals("cumulative_prod", np.multiply, True)
+cumsum = running_totals("cumsum", np.add, False)
+cumprod = running_totals("cumprod", np.multiply, False)
 
 
 def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> LazyArray:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lazycache.array.backends import NUMPY_RULES
 from lazycache.array.functions import array_function
 from lazycache.array.infer.dtypes import DType, mean_dtype, result_type, ufunc_dtype
 from lazycache.array.infer.reductions import normalize_axes, reduced
@@ -28,14 +29,23 @@ if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray
 
 
-def median(x: Any, /, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> LazyArray:
-    """Return the median."""
-    refuse_out(out)
-    check_axes(x, axis)
-    return reduce_axes("median", x, axis, averaged(operand(x).dtype), keepdims, None, NO_VALUE, NO_VALUE)
+def medians(name: str) -> Callable[..., LazyArray]:
+    """Return a function that gives medians."""
+
+    def median(x: Any, /, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> LazyArray:
+        refuse_out(out)
+        check_axes(x, axis)
+        return reduce_axes(name, x, axis, averaged(operand(x)), keepdims, None, NO_VALUE, NO_VALUE)
+
+    return documented(median, name, "Over all axes, or those of `axis`")
 
 
-def _quantiles(name: str, limit: float) -> Callable[..., LazyArray]:
+median = medians("median")
+
+
+def quantiles(name: str, limit: float) -> Callable[..., LazyArray]:
+    """Return a function that gives quantiles; they are numbers up to `limit`."""
+
     def quantile(x: Any, q: Any, /, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> LazyArray:
         refuse_out(out)
         found, wanted = operand(x), operand(q)
@@ -52,7 +62,7 @@ def _quantiles(name: str, limit: float) -> Callable[..., LazyArray]:
 
 
 def _quantile_dtype(x: Operand, q: Operand) -> DType:
-    if x.dtype is None or q.dtype is None:
+    if x.dtype is None or q.dtype is None or (x.backend not in NUMPY_RULES and x.dtype.kind != "f"):
         return None
     if x.dtype.kind == "c":
         raise TypeError("a must be an array of real numbers")
@@ -63,8 +73,8 @@ def _quantile_dtype(x: Operand, q: Operand) -> DType:
     return result_type((mean_dtype(x.dtype), float if isinstance(q.kind, type) else mean_dtype(q.dtype)))
 
 
-quantile = _quantiles("quantile", 1)
-percentile = _quantiles("percentile", 100)
+quantile = quantiles("quantile", 1)
+percentile = quantiles("percentile", 100)
 
 
 def average(x: Any, /, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> LazyArray:
@@ -82,6 +92,8 @@ def average(x: Any, /, axis: Any = None, weights: Any = None, *, keepdims: bool 
     dtype = result_type((mean_dtype(found.dtype), heavy.dtype))
     if found.dtype is not None and found.dtype.kind in "biu":
         dtype = result_type((found.dtype, heavy.dtype, np.dtype(float)))
+    if found.backend not in NUMPY_RULES and found.dtype != heavy.dtype:
+        dtype = None
     options = options_of(along, keepdims)
     options["weights"] = heavy.arg
     shape = reduced(found.shape, along, keepdims)

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any
 
-from lazycache.codegen.program import Program, needed
+import numpy as np
+
+from lazycache.codegen.program import Program, Step, needed
 from lazycache.codegen.texts import Slot
 from lazycache.digests import Memo, digest, snapshot
 from lazycache.nests import find_nodes, is_nest, members, substitute
@@ -51,12 +53,13 @@ class Function:
         given = find_nodes(inputs)
         wanted = find_nodes(outputs)
         names = {id(node): f"a{number}" for number, node in enumerate(given)}
-        order = needed(wanted, names)
+        looked: dict[int, Step] = {}
+        order = needed(wanted, names, looked)
         folded: dict[int, Any] = {}
         if fold_constants:
             folded = _fold(order, wanted, names)
             if folded:
-                order = needed(wanted, {**names, **folded})
+                order = needed(wanted, {**names, **folded}, looked)
         program = Program(order, wanted, names, folded=folded)
         arguments = ", ".join(names.values())
         results = ", ".join(program.name_of(node) for node in wanted)
@@ -140,8 +143,12 @@ def _restore(source: str, calls: Any, constants: Any, in_tree: Any, out_tree: An
 
 
 def _given(tree: Any, arrays: tuple[Any, ...]) -> Any:
-    if type(tree) is Slot or len(arrays) != 1:
-        return arrays[0] if type(tree) is Slot and len(arrays) == 1 else arrays
+    if type(tree) is Slot:
+        if len(arrays) != 1:
+            raise TypeError(f"expected 1 input, got {len(arrays)}")
+        return arrays[0]
+    if len(arrays) != 1:
+        return arrays
     one = arrays[0]
     single = not isinstance(tree, Mapping) and len(tree) == 1 and not isinstance(one, (tuple, list))
     return (one,) if single else one
@@ -152,8 +159,12 @@ def _match(tree: Any, value: Any, flat: list[Any]) -> None:
     if type(tree) is Slot:
         if tree == len(flat):
             flat.append(value)
+        elif _differ(value, flat[tree]):
+            raise ValueError(f"two arrays are given for input {int(tree)}, which is among the inputs twice")
         return
     if isinstance(tree, Mapping):
+        if not isinstance(value, Mapping):
+            raise TypeError(f"expected a dict of inputs {list(tree)}, got {type(value).__name__}")
         if set(tree) != set(value):
             raise TypeError(f"expected inputs {list(tree)}, got {list(value)}")
         for name in tree:
@@ -165,6 +176,13 @@ def _match(tree: Any, value: Any, flat: list[Any]) -> None:
             raise TypeError(f"expected {len(inside)} inputs, got {len(values)}")
         for member, one in zip(inside, values, strict=True):
             _match(member, one, flat)
+
+
+def _differ(value: Any, first: Any) -> bool:
+    """Say whether two arrays are given for one input, as far as that can be seen at once."""
+    if value is first or not (isinstance(value, np.ndarray) and isinstance(first, np.ndarray)):
+        return False
+    return not np.array_equal(value, first, equal_nan=value.dtype.kind in "fc" and first.dtype.kind in "fc")
 
 
 def _fill(tree: Any, results: list[Any]) -> Any:
@@ -194,18 +212,19 @@ def _shape_of(tree: Any) -> Any:
     return [type(tree).__name__, *map(_shape_of, members(tree))] if is_nest(tree) else tree
 
 
-def _fold(order: list[Node], wanted: list[Node], inputs: Mapping[int, str]) -> dict[int, Any]:
+def _fold(order: list[Step], wanted: list[Node], inputs: Mapping[int, str]) -> dict[int, Any]:
     """Compute what the outputs need and what depends on no input; return the values by the id of their nodes."""
     changing = set(inputs)
+    calls = {step.identity for step in order if step.function is not None}
     frontier: dict[int, Node] = {}
-    for node in order:
-        constant = [dep for dep in node._deps if id(dep) not in changing]
-        if len(constant) < len(node._deps):
-            changing.add(id(node))
+    for step in order:
+        constant = [dep for dep in step.deps if id(dep) not in changing]
+        if len(constant) < len(step.deps):
+            changing.add(step.identity)
             for dep in constant:
-                if dep._function is not None:
+                if id(dep) in calls:
                     frontier[id(dep)] = dep
-    frontier.update((id(node), node) for node in wanted if id(node) not in changing and node._function is not None)
+    frontier.update((id(node), node) for node in wanted if id(node) not in changing and id(node) in calls)
     if not frontier:
         return {}
     constants = list(frontier.values())

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lazycache.nests import members
 from lazycache.nodes import Node
 
+if TYPE_CHECKING:
+    from lazycache.codegen.program import Step
+
 _EXACT = frozenset({int, bool, str, bytes, type(None), type(Ellipsis)})
 
 
-def merge(order: list[Node]) -> dict[int, int]:
+def merge(order: list[Step]) -> dict[int, int]:
     """Find nodes that are the same call as an earlier one, of a function that only computes.
 
     Constants count by type and exact value, arrays by identity.
 
     Parameters
     ----------
-    order : list of Node
+    order : list of Step
         Each after its dependencies.
 
     Returns
@@ -27,20 +30,20 @@ def merge(order: list[Node]) -> dict[int, int]:
     """
     same: dict[int, int] = {}
     first: dict[Any, int] = {}
-    for node in order:
-        function = node._function
+    for step in order:
+        function = step.function
         if function is None:
-            key: Any = ("leaf", id(node._value))
+            key: Any = ("leaf", id(step.value))
         elif function.is_pure or not function.trusted:
             continue
         else:
             key = (
                 id(function),
-                *[same.get(id(arg), id(arg)) if isinstance(arg, Node) else _part(arg, same) for arg in node._args],
+                *[same.get(id(arg), id(arg)) if isinstance(arg, Node) else _part(arg, same) for arg in step.args],
             )
-            if node._kwargs:
-                key = (key, tuple([(name, _part(node._kwargs[name], same)) for name in sorted(node._kwargs)]))
-        identity = id(node)
+            if step.kwargs:
+                key = (key, tuple([(name, _part(step.kwargs[name], same)) for name in sorted(step.kwargs)]))
+        identity = step.identity
         found = first.setdefault(key, identity)
         if found != identity:
             same[identity] = found

@@ -40,10 +40,34 @@ def get_source(lz: Any, params: dict[str, Any] | None = None) -> str:
     """
     objects: dict[str, Any] = {} if params is None else params
     wanted = find_nodes(lz)
-    program = Program(needed(wanted, {}), wanted, {}, reuse=False)
+    program = Program(needed(wanted, {}, {}), wanted, {}, reuse=False)
     objects.update(program.constants)
     objects.update({name: call.resolve() for name, call in program.calls.items()})
     return "\n".join(program.lines)
+
+
+class Step:
+    """A node as it was when it was looked at, since another thread may compute an array meanwhile.
+
+    Attributes
+    ----------
+    identity : int
+        The id of the node.
+    function, args, kwargs, deps, value, backend
+        What the node has under these names.
+    """
+
+    __slots__ = ("args", "backend", "deps", "function", "identity", "kwargs", "value")
+
+    def __init__(self, node: Node) -> None:
+        self.identity = id(node)
+        # The function last: an array that becomes a leaf loses it first.
+        self.args = node._args
+        self.kwargs = node._kwargs
+        self.deps = node._deps
+        self.function = function = node._function
+        self.value = node._value if function is None else None
+        self.backend = getattr(node, "_backend", None)
 
 
 class Program:
@@ -51,7 +75,7 @@ class Program:
 
     Parameters
     ----------
-    order : list of Node
+    order : list of Step
         What is needed, each after its dependencies.
     wanted : list of Node
     inputs : mapping
@@ -64,7 +88,7 @@ class Program:
 
     def __init__(
         self,
-        order: list[Node],
+        order: list[Step],
         wanted: list[Node],
         inputs: Mapping[int, str],
         reuse: bool = True,
@@ -82,26 +106,26 @@ class Program:
             self._names[identity] = self._keep(value)
         same = self._same = merge(order)
         uses = self._uses = {same.get(id(node), id(node)): 1 for node in wanted}
-        for node in order:
-            if id(node) not in same:
-                for dep in node._deps:
+        for step in order:
+            if step.identity not in same:
+                for dep in step.deps:
                     identity = same.get(id(dep), id(dep))
                     uses[identity] = uses.get(identity, 0) + 1
-        for node in order:
-            if id(node) in same:
-                self._names[id(node)] = self._names[same[id(node)]]
-            elif node._function is None:
-                self._names[id(node)] = text_of(node._value, self.name_of, self._keep)
+        for step in order:
+            if step.identity in same:
+                self._names[step.identity] = self._names[same[step.identity]]
+            elif step.function is None:
+                self._names[step.identity] = text_of(step.value, self.name_of, self._keep)
             else:
-                self._write(node, reuse)
+                self._write(step, reuse)
 
     def name_of(self, node: Node) -> str:
         """Return what stands for a node in the source."""
         return self._names[id(node)]
 
-    def _write(self, node: Node, reuse: bool) -> None:
-        expression = self._expression(node)
-        freed = self._release(node) if reuse else []
+    def _write(self, step: Step, reuse: bool) -> None:
+        expression = self._expression(step)
+        freed = self._release(step) if reuse else []
         if freed:
             target = freed.pop()
         elif self._free:
@@ -109,7 +133,7 @@ class Program:
         else:
             target = f"v{self._variables}"
             self._variables += 1
-        self._names[id(node)] = target
+        self._names[step.identity] = target
         line = f"{target} = {expression}"
         if freed:
             # Otherwise these would keep their values until they are used again.
@@ -117,11 +141,11 @@ class Program:
             self._free += freed
         self.lines.append(line)
 
-    def _release(self, node: Node) -> list[str]:
-        """Return the variables whose values nobody needs after `node`."""
+    def _release(self, step: Step) -> list[str]:
+        """Return the variables whose values nobody needs after `step`."""
         freed = []
         uses, same = self._uses, self._same
-        for dep in node._deps:
+        for dep in step.deps:
             identity = same.get(id(dep), id(dep))
             left = uses[identity] - 1
             uses[identity] = left
@@ -131,23 +155,25 @@ class Program:
                     freed.append(name)
         return freed
 
-    def _expression(self, node: Node) -> str:
-        function = node._function
+    def _expression(self, step: Step) -> str:
+        function = step.function
         names = self._names
         texts = [
-            names[id(arg)] if isinstance(arg, Node) else text_of(arg, self.name_of, self._keep) for arg in node._args
+            names[id(arg)] if isinstance(arg, Node) else text_of(arg, self.name_of, self._keep) for arg in step.args
         ]
-        if not node._kwargs:
+        if not step.kwargs:
             kind = getattr(function, "kind", None)
             if kind == "infix" and len(texts) == 2:
-                return f"{texts[0]} {function.symbol} {texts[1]}"
+                # A minus binds less than a power does.
+                left = f"({texts[0]})" if texts[0][0] == "-" else texts[0]
+                return f"{left} {function.symbol} {texts[1]}"
             if kind == "prefix":
                 return f"{function.symbol}{texts[0]}"
             if kind == "index" and texts[0].isidentifier():
                 return f"{texts[0]}[{texts[1]}]"
-            return f"{self._function(node)}({', '.join(texts)})"
+            return f"{self._function(step)}({', '.join(texts)})"
         others = {}
-        for name, arg in node._kwargs.items():
+        for name, arg in step.kwargs.items():
             text = text_of(arg, self.name_of, self._keep)
             if name.isidentifier() and not iskeyword(name):
                 texts.append(f"{name}={text}")
@@ -155,35 +181,47 @@ class Program:
                 others[name] = text
         if others:
             texts.append("**{" + ", ".join(f"{name!r}: {text}" for name, text in others.items()) + "}")
-        return f"{self._function(node)}({', '.join(texts)})"
+        return f"{self._function(step)}({', '.join(texts)})"
 
-    def _function(self, node: Node) -> str:
-        backend = getattr(node, "_backend", None)
+    def _function(self, step: Step) -> str:
+        function = step.function
         # The hashers of a pure function depend on which arguments were nodes.
-        key = (id(node._function), id(node) if node._function.is_pure else backend)
+        key = (id(function), step.identity if function.is_pure else step.backend)
         name = self._functions.get(key)
         if name is None:
             name = self._functions[key] = f"f{len(self._functions)}"
-            self.calls[name] = Call(node._function, backend, node._args)
+            self.calls[name] = Call(function, step.backend, step.args)
         return name
 
 
-def needed(wanted: list[Node], known: Mapping[int, Any]) -> list[Node]:
-    """Return the nodes that the outputs need, each after its dependencies, not looking below those that are known."""
+def needed(wanted: list[Node], known: Mapping[int, Any], looked: dict[int, Step]) -> list[Step]:
+    """Return the nodes that the outputs need, each after its dependencies, not looking below those that are known.
+
+    Parameters
+    ----------
+    wanted : list of Node
+    known : mapping
+        By the ids of nodes.
+    looked : dict
+        Nodes that have been looked at, by id; takes those that are now.
+    """
     done = set(known)
-    order: list[Node] = []
+    order: list[Step] = []
     stack = list(reversed(wanted))
     while stack:
         node = stack[-1]
         if id(node) in done:
             stack.pop()
             continue
-        missing = [dep for dep in node._deps if id(dep) not in done]
-        if missing:
+        step = looked.get(id(node))
+        if step is None:
+            step = looked[id(node)] = Step(node)
+        missing = [dep for dep in step.deps if id(dep) not in done]
+        if missing and step.function is not None:
             missing.reverse()
             stack += missing
             continue
         done.add(id(node))
-        order.append(node)
+        order.append(step)
         stack.pop()
     return order

@@ -141,6 +141,51 @@ def test_code_written_for_autoray() -> None:
     np.testing.assert_array_equal(autoray.do("zeros", (2,), like=x).compute(), [0, 0])
 
 
+def test_autorays_names_mean_what_they_mean_elsewhere() -> None:
+    autoray = pytest.importorskip("autoray")
+    x = lz.array(DATA)
+    left, values, right = autoray.do("linalg.svd", x)
+    assert (left.shape, values.shape, right.shape) == ((2, 2), (2,), (2, 3))
+    np.testing.assert_allclose((left * values @ right).compute(), DATA)
+    with pytest.raises(TypeError, match=r"lazycache\.array\.random\.normal"):
+        autoray.do("random.normal", 0, 1, (3, 3), like=x)
+    torch = pytest.importorskip("torch")
+    assert autoray.infer_backend_multi(torch.ones(2), x) == "lazycache.array"
+    # autoray's own tracer hands over axes as a range.
+    traced = autoray.autojit(lambda a: autoray.do("tanh", a) @ autoray.do("transpose", a))
+    np.testing.assert_allclose(traced(x).compute(), np.tanh(DATA) @ DATA.T)
+
+
+@pytest.mark.parametrize("make", [chunked, tensor])
+def test_functions_that_backends_have_under_other_rules(make: Any) -> None:
+    x = lz.array(make(DATA))
+    cases: list[tuple[Any, Any]] = [
+        (lz.take(x, [0, 4]), np.take(DATA, [0, 4])),
+        (lz.take(x, [[0, 1], [2, -1]], axis=1), np.take(DATA, [[0, 1], [2, -1]], axis=1)),
+        (lz.select([x > 4, x < 2], [x, -x], 7.0), np.select([DATA > 4, DATA < 2], [DATA, -DATA], 7.0)),
+        (np.nansum(x), np.nansum(DATA)),
+    ]
+    for built, expected in cases:
+        assert built.shape == np.shape(expected)
+        np.testing.assert_array_equal(np.asarray(built.compute()), expected)
+
+
+def test_dtypes_that_torch_makes_otherwise_are_not_promised() -> None:
+    small = lz.array(tensor(np.array([1, 2, 3], "u1")))
+    truth = lz.array(tensor(np.array([True, False])))
+    builds: list[tuple[Any, Any]] = [
+        (small, lz.cumulative_sum), (small, lz.sum), (small, lz.reciprocal), (truth, lz.sum),
+        (small[:2].reshape(1, 2), lz.trace),
+    ]  # fmt: skip
+    for x, function in builds:
+        built = function(x)
+        assert built.dtype in (None, built.compute().dtype), function
+    scalar = lz.array(tensor(np.array(2.0)))
+    assert lz.cumulative_sum(scalar).shape == tuple(lz.cumulative_sum(scalar).compute().shape)
+    assert lz.mean(scalar, axis=0).compute() == 2.0
+    np.testing.assert_array_equal(np.asarray((truth ** small[:2]).compute()), [1, 0])
+
+
 def test_autoray_may_be_imported_later() -> None:
     pytest.importorskip("autoray")
     script = (

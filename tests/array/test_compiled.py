@@ -190,6 +190,35 @@ def test_inputs_one_by_one_or_together() -> None:
         function([np.ones(2)])
 
 
+def test_a_call_with_too_many_or_too_few_inputs_is_refused() -> None:
+    x = lz.Variable((2,))
+    single = lz.Function(x, lz.sin(x))
+    with pytest.raises(TypeError, match="expected 1 input, got 2"):
+        single(np.ones(2), np.zeros(2))
+    with pytest.raises(TypeError, match="expected 1 input, got 0"):
+        single()
+    with pytest.raises(TypeError, match="expected a dict of inputs"):
+        lz.Function({"x": x}, x + 1)([np.ones(2)])
+
+
+def test_an_input_that_stands_twice_takes_one_array() -> None:
+    x = lz.Variable((2,))
+    twice = lz.Function([x, x], x + 1)
+    np.testing.assert_array_equal(twice([np.ones(2), np.ones(2)]), [2, 2])
+    with pytest.raises(ValueError, match="two arrays are given for input 0"):
+        twice([np.ones(2), np.zeros(2)])
+
+
+@pytest.mark.parametrize("base", [-2.0, -2, np.float32(-2)])
+def test_a_power_of_a_negative_number(base: Any) -> None:
+    x = lz.Variable((3,), dtype="f8")
+    exponents = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(lz.Function([x], base**x)([exponents]), [-2, 4, -8])
+    np.testing.assert_array_equal(lz.Function([x], -(x**2) + -1.5 * x)([exponents]), [-2.5, -7, -13.5])
+    n = computed(2)
+    assert lz.Function(n, (-3) ** n)(2) == 9
+
+
 def test_any_node_may_be_an_input() -> None:
     x = lz.array(np.arange(3.0))
     middle = lz.sin(x)

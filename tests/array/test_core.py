@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import pickle
+import sys
 import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -48,6 +50,30 @@ def test_lazy_values_anywhere_in_the_arguments_are_dependencies() -> None:
     f = y.get_function([x, n, kind])
     np.testing.assert_array_equal(f([np.arange(4), 2, 10]), [12, 13])
     assert lz.zeros_like(x).astype(kind).deps[1] is kind
+
+
+def test_lazy_sizes_and_tolerances() -> None:
+    n = lz.array(np.array([1, 2])).sum()
+    x = lz.array(np.arange(6.0).reshape(2, 3))
+    made = lz.zeros((n, 2))
+    assert made.shape == (None, 2)
+    assert made.compute().shape == (3, 2)
+    np.testing.assert_array_equal(lz.full(n, 7).compute(), [7, 7, 7])
+    # What -1 stands for depends on the lazy size beside it.
+    assert x.reshape((-1, n)).shape == (None, None)
+    assert x.reshape((-1, n)).compute().shape == (2, 3)
+    assert x.sum(dtype=computed(np.dtype("f4"))).dtype == np.float32
+    near = lz.isclose(x, x + 0.5, atol=n * 1.0)
+    assert any(node is n for node in lz.ascend(near))
+    assert near.compute().all()
+    assert lz.isclose(x, x, rtol=np.ones((4, 1, 1))).shape == (4, 2, 3)
+
+
+def test_shapes_and_axes_of_any_sequence() -> None:
+    x = lz.array(np.arange(6.0).reshape(2, 3))
+    assert x.reshape(np.array([3, 2])).shape == (3, 2)
+    assert lz.permute_dims(x, range(1, -1, -1)).shape == (3, 2)
+    assert lz.zeros(np.array([2, 3])).shape == (2, 3)
 
 
 def test_arguments_are_taken_as_they_are_when_the_node_is_built() -> None:
@@ -336,6 +362,31 @@ def test_threads_may_compute_one_graph() -> None:
     assert len(results) == 4
     for result in results:
         np.testing.assert_array_equal(result, np.arange(100.0) + 300)
+
+
+def test_threads_may_look_at_a_graph_that_another_computes() -> None:
+    def look(node: lz.LazyArray) -> list[Any]:
+        return [
+            lambda: node.compute(),
+            lambda: (key(node), node.compute())[1],
+            lambda: lz.Function((), node)(),
+            lambda: pickle.loads(pickle.dumps(node)).compute(),
+            lambda: compute(node),
+            lambda: (lz.get_source(node), node.history_peak_size(), node.compute())[-1],
+        ]
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(6) as threads:
+            for _ in range(40):
+                x = lz.array(np.arange(5.0))
+                for number in range(60):
+                    x = lz.sin(x) + number * 0.5
+                results = [task.result() for task in [threads.submit(one) for one in look(x.sum())]]
+                assert len(set(map(float, results))) == 1
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_history() -> None:

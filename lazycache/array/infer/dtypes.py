@@ -21,6 +21,9 @@ INTP = np.dtype(np.intp)
 INT64 = np.dtype(np.int64)
 FLOAT64 = np.dtype(np.float64)
 
+# What some backends turn into floating-point numbers, and others leave as they are.
+_OWN_RULES = frozenset({"reciprocal"})
+
 # What the answer is even if an operand's dtype is not known.
 ALWAYS_BOOL = frozenset(
     {
@@ -127,6 +130,8 @@ def foreign_dtype(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> DType:
     if any(one is None or one != arrays[0] for one in arrays) or not arrays:
         return BOOL if ufunc.__name__ in ALWAYS_BOOL else None
     dtype = arrays[0]
+    if ufunc.__name__ in _OWN_RULES and dtype is not None and dtype.kind not in "fc":
+        return None
     try:
         found = ufunc_dtype(ufunc, operands)
     except TypeError:

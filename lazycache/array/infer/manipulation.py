@@ -16,7 +16,7 @@ from lazycache.array.infer.reductions import normalize_axes, normalize_axis, red
 
 def as_shape(shape: Any) -> tuple[int, ...]:
     """Return what a user gave for a shape as a tuple of ints."""
-    if isinstance(shape, (tuple, list)):
+    if isinstance(shape, (tuple, list, range)) or getattr(shape, "ndim", None):
         return tuple(operator.index(size) for size in shape)
     return (operator.index(shape),)
 

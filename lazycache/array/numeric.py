@@ -1,0 +1,326 @@
+"""Functions of numpy that the array API standard does not have: differences, integrals, choices, histograms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lazycache.array.backends import numpy_dtype
+from lazycache.array.functions import array_function
+from lazycache.array.infer import Shape
+from lazycache.array.infer.broadcasting import broadcast
+from lazycache.array.infer.dtypes import BOOL, FLOAT64, INTP, DType, result_type, ufunc_dtype
+from lazycache.array.infer.reductions import normalize_axes, normalize_axis, reduced
+from lazycache.array.manipulation import plain_ints
+from lazycache.array.node import make
+from lazycache.array.operands import Operand, common_backend, operand
+from lazycache.array.searching import parts
+from lazycache.nodes import NO_KWARGS
+
+if TYPE_CHECKING:
+    from lazycache.array.lazyarray import LazyArray
+
+__all__ = [
+    "choose", "convolve", "corrcoef", "correlate", "cov", "digitize", "ediff1d", "fix", "gradient", "histogram",
+    "interp", "isneginf", "isposinf", "polyval", "select", "trapezoid", "unwrap", "vander",
+]  # fmt: skip
+
+
+def _node(name: str, operands: Sequence[Operand], shape: Shape, dtype: DType, **kwargs: Any) -> LazyArray:
+    args = tuple(one.arg for one in operands)
+    return make(array_function(name), args, kwargs or NO_KWARGS, shape, dtype, common_backend(operands))
+
+
+def _float_dtype(dtype: DType) -> DType:
+    """Return the dtype of numbers that are divided."""
+    return None if dtype is None else ufunc_dtype(np.true_divide, (dtype, float))
+
+
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> LazyArray:
+    """Return, for each place, the element of the first choice whose condition holds, else `default`."""
+    tests, choices = [operand(x) for x in condlist], [operand(x) for x in choicelist]
+    if len(tests) != len(choices):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if not tests:
+        raise ValueError("select with an empty condition list is not possible")
+    other = operand(default)
+    for number, test in enumerate(tests):
+        if test.dtype is not None and test.dtype != BOOL:
+            raise TypeError(f"invalid entry {number} in condlist: should be boolean ndarray")
+    every = [*tests, *choices, other]
+    shape = broadcast(*(one.shape for one in every))
+    dtype = result_type([one.kind for one in (*choices, other)])
+    args = (tuple(one.arg for one in tests), tuple(one.arg for one in choices), other.arg)
+    return make(array_function("select"), args, NO_KWARGS, shape, dtype, common_backend(every))
+
+
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> LazyArray:
+    """Return, for each place, the element of the choice that `a` names there."""
+    if out is not None:
+        raise TypeError("a lazy array cannot be computed into an array that is there: leave out=")
+    which, given = operand(a), [operand(x) for x in choices]
+    shape = broadcast(which.shape, *(one.shape for one in given))
+    dtype = result_type([one.dtype for one in given])
+    options = {} if mode == "raise" else {"mode": mode}
+    args = (which.arg, tuple(one.arg for one in given))
+    return make(array_function("choose"), args, options or NO_KWARGS, shape, dtype, common_backend([which, *given]))
+
+
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> LazyArray:
+    """Return the piecewise linear function through points, evaluated at `x`."""
+    where, points, values = operand(x), operand(xp), operand(fp)
+    if len(points.shape) != 1 or len(values.shape) != 1:
+        raise ValueError("object too deep for desired array")
+    if None not in (points.shape[0], values.shape[0]) and points.shape != values.shape:
+        raise ValueError("fp and xp are not of the same length.")
+    if points.shape[0] == 0:
+        raise ValueError("array of sample points is empty")
+    given = {"left": left, "right": right, "period": period}
+    options = {name: operand(value).arg for name, value in given.items() if value is not None}
+    kind = None if values.dtype is None else values.dtype.kind
+    dtype = None if kind is None else np.dtype(complex) if kind == "c" else FLOAT64
+    return _node("interp", (where, points, values), where.shape, dtype, **options)
+
+
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """Return the gradient by central differences: one array, or a tuple of one for each axis."""
+    found = operand(f)
+    axes = normalize_axes(plain_ints(axis), len(found.shape))
+    if len(varargs) not in (0, 1, len(axes)):
+        raise TypeError("invalid number of arguments")
+    if edge_order > 2:
+        raise ValueError("'edge_order' greater than 2 not supported")
+    for one in axes:
+        size = found.shape[one]
+        if size is not None and size < edge_order + 1:
+            raise ValueError(
+                "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are "
+                "required."
+            )
+    dtype = None if found.dtype is None else ufunc_dtype(np.subtract, (found.dtype, found.dtype))
+    if dtype is not None and dtype.kind in "iu":
+        dtype = FLOAT64
+    steps = [operand(step) for step in varargs]
+    options: dict[str, Any] = {} if axis is None else {"axis": plain_ints(axis)}
+    if edge_order != 1:
+        options["edge_order"] = edge_order
+    if len(axes) == 1:
+        return _node("gradient", (found, *steps), found.shape, dtype, **options)
+    args = tuple(one.arg for one in (found, *steps))
+    return parts("gradient", args, options, found.backend, [(found.shape, dtype)] * len(axes))
+
+
+def _between(shape: Shape, axis: int) -> Shape:
+    """Return the shape of what lies between the elements along an axis."""
+    size = shape[axis]
+    return (*shape[:axis], None if size is None else max(size - 1, 0), *shape[axis + 1 :])
+
+
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> LazyArray:
+    """Return the integral along an axis by the trapezoidal rule."""
+    found = operand(y)
+    position = normalize_axis(axis, len(found.shape))
+    step = operand(dx) if x is None else operand(x)
+    inner = _between(found.shape, position)
+    if x is not None:
+        widths = step.shape
+        if len(widths) == 1:
+            widths = (*(1,) * position, widths[0], *(1,) * (len(inner) - position - 1))
+        place = position - len(inner) + len(widths)
+        inner = broadcast(inner, _between(widths, place) if place >= 0 else widths)
+    if found.dtype is None or step.kind is None:
+        dtype = None
+    else:
+        width = ufunc_dtype(np.subtract, (step.dtype, step.dtype)) if x is not None else step.kind
+        heights = ufunc_dtype(np.add, (found.dtype, found.dtype))
+        dtype = _float_dtype(ufunc_dtype(np.multiply, (width, heights)))
+    options = {**({} if axis == -1 else {"axis": axis}), **({"x": step.arg} if x is not None else {"dx": step.arg})}
+    return _node("trapezoid", (found,), reduced(inner, position), dtype, **options)
+
+
+def _slide(name: str, left: Any, right: Any, mode: str) -> LazyArray:
+    first, second = operand(left), operand(right)
+    sizes = []
+    for one in (first, second):
+        if len(one.shape) > 1:
+            raise ValueError("object too deep for desired array")
+        sizes.append(one.shape[0] if one.shape else 1)
+    if 0 in sizes:
+        raise ValueError(f"{'a' if sizes[0] == 0 else 'v'} cannot be empty")
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got '{mode}')")
+    if sizes[0] is None or sizes[1] is None:
+        length = None
+    else:
+        small, large = sorted((sizes[0], sizes[1]))
+        length = {"full": large + small - 1, "same": large, "valid": large - small + 1}[mode]
+    return _node(name, (first, second), (length,), result_type((first.dtype, second.dtype)), mode=mode)
+
+
+def convolve(a: Any, v: Any, mode: str = "full") -> LazyArray:
+    """Return the convolution of two vectors."""
+    return _slide("convolve", a, v, mode)
+
+
+def correlate(a: Any, v: Any, mode: str = "valid") -> LazyArray:
+    """Return the cross-correlation of two vectors."""
+    return _slide("correlate", a, v, mode)
+
+
+def _covariance(name: str, m: Any, y: Any, rowvar: bool, dtype: Any, options: dict[str, Any]) -> LazyArray:
+    every = [operand(m), *([] if y is None else [operand(y)])]
+    variables: int | None = 0
+    for one in every:
+        if len(one.shape) > 2:
+            raise ValueError("m has more than 2 dimensions")
+        count = 1 if len(one.shape) < 2 else one.shape[0 if rowvar else 1]
+        variables = None if variables is None or count is None else variables + count
+    shape: Shape = () if variables == 1 else (variables, variables)
+    known = result_type([*(one.dtype for one in every), FLOAT64]) if dtype is None else numpy_dtype(dtype)
+    if y is not None:
+        options["y"] = every[1].arg
+    if not rowvar:
+        options["rowvar"] = False
+    if dtype is not None:
+        options["dtype"] = known
+    return make(array_function(name), (every[0].arg,), options or NO_KWARGS, shape, known, common_backend(every))
+
+
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> LazyArray:
+    """Return the covariance of variables: the rows of `m`, or with ``rowvar=False`` its columns."""
+    weights = {"fweights": fweights, "aweights": aweights}
+    options: dict[str, Any] = {name: operand(value).arg for name, value in weights.items() if value is not None}
+    if bias:
+        options["bias"] = True
+    if ddof is not None:
+        options["ddof"] = ddof
+    return _covariance("cov", m, y, rowvar, dtype, options)
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> LazyArray:
+    """Return the correlation coefficients of variables: the rows of `x`, or with ``rowvar=False`` its columns."""
+    return _covariance("corrcoef", x, y, rowvar, dtype, {})
+
+
+def digitize(x: Any, bins: Any, right: bool = False) -> LazyArray:
+    """Return in which bin each element falls."""
+    found, edges = operand(x), operand(bins)
+    if len(edges.shape) != 1:
+        raise ValueError("object of too small depth for desired array")
+    if found.dtype is not None and found.dtype.kind == "c":
+        raise TypeError("x may not be complex")
+    return _node("digitize", (found, edges), found.shape, INTP, **({"right": True} if right else {}))
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> LazyArray:
+    """Return the differences of neighbours in the flattened array."""
+    found = operand(ary)
+    size = None if found.size is None else max(found.size - 1, 0)
+    options: dict[str, Any] = {}
+    for name, edge in (("to_end", to_end), ("to_begin", to_begin)):
+        if edge is not None:
+            beside = operand(edge)
+            options[name] = beside.arg
+            size = None if size is None or beside.size is None else size + beside.size
+    dtype = None if found.dtype is None else ufunc_dtype(np.subtract, (found.dtype, found.dtype))
+    return _node("ediff1d", (found,), (size,), dtype, **options)
+
+
+def fix(x: Any, /) -> LazyArray:
+    """Return the elements rounded towards zero."""
+    found = operand(x)
+    dtype = None if found.dtype is None else ufunc_dtype(np.trunc, (found.dtype,))
+    return _node("fix", (found,), found.shape, dtype)
+
+
+def _infinite(name: str, x: Any) -> LazyArray:
+    found = operand(x)
+    if found.dtype is not None and found.dtype.kind == "c":
+        raise TypeError(f"This operation is not supported for {found.dtype} values because it would be ambiguous.")
+    return _node(name, (found,), found.shape, BOOL)
+
+
+def isneginf(x: Any, /) -> LazyArray:
+    """Say where the elements are minus infinity."""
+    return _infinite("isneginf", x)
+
+
+def isposinf(x: Any, /) -> LazyArray:
+    """Say where the elements are plus infinity."""
+    return _infinite("isposinf", x)
+
+
+def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 6.283185307179586) -> LazyArray:
+    """Return the phases with jumps of more than half a period taken out."""
+    found, cycle = operand(p), operand(period)
+    normalize_axis(axis, len(found.shape))
+    if found.dtype is not None and found.dtype.kind == "c":
+        raise TypeError("ufunc 'remainder' not supported for the input types")
+    dtype = None if found.dtype is None or found.dtype.kind == "b" else result_type((found.dtype, cycle.kind))
+    options = {**({} if discont is None else {"discont": discont}), **({} if axis == -1 else {"axis": axis})}
+    if period != 6.283185307179586:
+        options["period"] = cycle.arg
+    return _node("unwrap", (found,), found.shape, dtype, **options)
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> LazyArray:
+    """Return the powers of a vector, as the columns of a matrix."""
+    found = operand(x)
+    if len(found.shape) != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    columns = found.shape[0] if N is None else int(N)
+    options = {**({} if N is None else {"N": columns}), **({"increasing": True} if increasing else {})}
+    dtype = None if found.dtype is None else result_type((found.dtype, np.dtype(int)))
+    return _node("vander", (found,), (found.shape[0], columns), dtype, **options)
+
+
+def polyval(p: Any, x: Any) -> LazyArray:
+    """Return the polynomial with the coefficients `p`, highest first, evaluated at `x`."""
+    coefficients, where = operand(p), operand(x)
+    dtype = where.dtype
+    if coefficients.size != 0:
+        dtype = result_type((coefficients.dtype, dtype))
+    return _node("polyval", (coefficients, where), where.shape, dtype)
+
+
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:  # noqa: A002
+    """Return how many elements fall in each bin, and the edges of the bins."""
+    found = operand(a)
+    edges_dtype: DType = None
+    given: Any = bins
+    count: int | None = None
+    if isinstance(bins, (int, np.integer)):
+        if bins < 1:
+            raise ValueError("`bins` must be positive, when an integer")
+        given = count = int(bins)
+        if found.dtype is not None and range is None:
+            edges_dtype = found.dtype if found.dtype.kind == "f" else FLOAT64
+    elif not isinstance(bins, str):
+        places = operand(bins)
+        if len(places.shape) != 1:
+            raise ValueError("`bins` must be 1d, when an array")
+        given, edges_dtype = places.arg, places.dtype
+        count = None if places.shape[0] is None else places.shape[0] - 1
+    options: dict[str, Any] = {} if range is None else {"range": tuple(operand(bound).arg for bound in range)}
+    dtype: DType = FLOAT64 if density else INTP
+    if weights is not None:
+        heavy = operand(weights)
+        options["weights"] = heavy.arg
+        dtype = dtype if density else heavy.dtype
+    if density:
+        options["density"] = True
+    edges = None if count is None else count + 1
+    outputs: list[tuple[Shape, DType]] = [((count,), dtype), ((edges,), edges_dtype)]
+    return parts("histogram", (found.arg, given), options, found.backend, outputs)
