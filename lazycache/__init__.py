@@ -8,7 +8,7 @@ from importlib import import_module as _import_module
 
 import lazycache.fingerprint  # noqa: F401  functions and classes as values get their digests from it
 from lazycache.blocks import Blocks
-from lazycache.caching import Cache, cache
+from lazycache.caching import Cache, cache, default_cache
 from lazycache.current import in_context
 from lazycache.digests import digest, register_immutable, register_type
 from lazycache.errors import InputChangedError, LazyCacheError, LazyCacheWarning, UnhashableError
@@ -23,7 +23,7 @@ from lazycache.files import (
     unordered,
 )
 from lazycache.keys import key
-from lazycache.nodes import register_drawing
+from lazycache.nodes import register_drawing as _register_drawing
 from lazycache.purity import pure
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "cache",
     "compute",
     "computed",
+    "default_cache",
     "digest",
     "hash_by_file_content",
     "hash_by_file_date",
@@ -53,4 +54,4 @@ __all__ = [
 ]
 
 # Pictures are drawn by a room above the nodes, and only when somebody asks for one.
-register_drawing(lambda name: getattr(_import_module("lazycache.draw"), name))
+_register_drawing(lambda name: getattr(_import_module("lazycache.draw"), name))

@@ -1,0 +1,37 @@
+"""What users import is what is listed, and each of it is documented."""
+
+import inspect
+import types
+
+import lazycache
+import lazycache.array
+import lazycache.draw
+
+
+def test_the_listed_names_are_the_public_ones() -> None:
+    public = {
+        name
+        for name, value in vars(lazycache).items()
+        if not name.startswith("_") and not isinstance(value, types.ModuleType)
+    }
+    assert public == set(lazycache.__all__)
+    assert list(lazycache.__all__) == sorted(lazycache.__all__)
+
+
+def test_each_public_name_has_a_docstring() -> None:
+    for module in (lazycache, lazycache.draw):
+        for name in module.__all__:
+            assert inspect.getdoc(getattr(module, name)), name
+
+
+def test_each_public_method_of_a_cache_has_a_docstring() -> None:
+    for name, method in vars(lazycache.Cache).items():
+        if callable(method) and not name.startswith("_"):
+            assert inspect.getdoc(method), name
+
+
+def test_the_package_called_storage_is_a_folder_only() -> None:
+    import importlib.util
+
+    spec = importlib.util.find_spec("storage")
+    assert spec is None or spec.origin is None
