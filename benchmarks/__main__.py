@@ -13,6 +13,7 @@ SECTIONS = {
     "digesting": "Digests",
     "storing": "Storing and memory",
     "flights": "Single flight",
+    "scale": "Scale and faults",
     "graphs": "Lazy arrays",
 }
 

@@ -288,6 +288,9 @@ class GuardedStore:
         if store is not None and not self._read_only:
             try:
                 claim = flight.enter_context(store.computing(key, what, ready=ready, expected=expected))
+                if claim.record is None and not store.read_only:
+                    # Others wait for what comes after the function has ended.
+                    store.index.prepare()
             except LockTimeoutError:
                 raise
             except FAULTS as error:

@@ -233,7 +233,10 @@ class CachedEvaluation(Evaluation):
         """Record, under its own key too, a result that was found under the call key."""
         nested = tuple(state for state in record.files if not state.in_key)
         self._files.collect(node, inputs.union(nested, deferred))
-        record = self._cache._with_files(node._key, record, self._files.below(node))
+        files = self._files.below(node)
+        if files != record.files or self._call_keys[id(node)] != node._key:
+            record = self._cache._with_files(node._key, record, files)
+        # Otherwise it was found under this key as it is: who waited for it has nothing to write.
         self._adopt(node, record)
         self._after_settling(node, record)
 
