@@ -26,6 +26,26 @@ if TYPE_CHECKING:
 _UNSET: Any = object()
 
 
+def _apply_ufunc(self: LazyArray, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    from lazycache.array.numpy_functions import apply_ufunc
+
+    del self
+    return apply_ufunc(ufunc, method, inputs, kwargs)
+
+
+class _OfType:
+    """A method that is found in the class, where numpy looks, and is None on instances.
+
+    Masked arrays look there, and with None leave ``masked + x`` to `x`.
+    """
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self._method = method
+
+    def __get__(self, instance: object, owner: type) -> Callable[..., Any] | None:
+        return self._method if instance is None else None
+
+
 class LazyArray(Operators, Methods, History, Drawn, ArrayNode):
     """An array that has not been computed: a function, its arguments, and what is known of the result.
 
@@ -289,10 +309,7 @@ class LazyArray(Operators, Methods, History, Drawn, ArrayNode):
 
     # -- protocols ----------------------------------------------------------------
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        from lazycache.array.numpy_functions import apply_ufunc
-
-        return apply_ufunc(ufunc, method, inputs, kwargs)
+    __array_ufunc__ = _OfType(_apply_ufunc)
 
     def __array_function__(self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
         from lazycache.array.numpy_functions import apply_function
