@@ -23,6 +23,7 @@ from lazycache_storage.errors import CorruptEntryError, NotStorableError
 from lazycache_storage.record import ObjectRef
 
 _PART_BYTES = 16 << 20
+_MOST_CHUNK_BYTES = 1 << 30
 
 Region = tuple[slice, ...]
 
@@ -186,10 +187,37 @@ def _open(path: str, ref: ObjectRef) -> tuple[Files, Any]:
     files = look(path)
     if files.nbytes != ref.nbytes:
         raise CorruptEntryError(path=path, reason=f"{files.nbytes} bytes, expected {ref.nbytes}")
+    check_metadata(path, files.metadata, ref)
     source = open_zarr(path)
     if source.shape != ref.shape:
         raise CorruptEntryError(path=path, reason=f"shape {source.shape}, expected {ref.shape}")
     return files, source
+
+
+class _Grid(msgspec.Struct):
+    configuration: dict[str, Any]
+
+
+class _Metadata(msgspec.Struct):
+    shape: tuple[int, ...]
+    data_type: Any
+    chunk_grid: _Grid
+
+
+def check_metadata(path: str, metadata: bytes, ref: ObjectRef) -> None:
+    """Raise CorruptEntryError unless the description of an array is that of the reference; Zarr would believe it."""
+    try:
+        found = msgspec.json.decode(metadata, type=_Metadata)
+        chunk = msgspec.convert(found.chunk_grid.configuration.get("chunk_shape"), tuple[int, ...])
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise CorruptEntryError(path=path, reason=f"not the description of an array: {error}") from error
+    dtype = dtypes.parse_array_dtype(ref.dtype)
+    named = msgspec.to_builtins(zarrfiles.data_type(dtype)[0])
+    if found.shape != ref.shape or msgspec.json.encode(found.data_type) != msgspec.json.encode(named):
+        raise CorruptEntryError(path=path, reason=f"describes another array than one of {dtype} and shape {ref.shape}")
+    most = max(_MOST_CHUNK_BYTES, 4 * content_bytes(ref))
+    if min(chunk, default=0) < 0 or math.prod(chunk) * dtype.itemsize > most:
+        raise CorruptEntryError(path=path, reason=f"chunks of {chunk} are too large")
 
 
 def _as_dtype(native: Array, dtype: AnyDtype) -> Array:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lazycache_storage import chunked, codec, fsio, layout, objects
+from lazycache_storage import chunked, codec, fsio, layout, objects, zarrfiles
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError, NotStorableError
 from lazycache_storage.loading import is_from_another_boot
@@ -62,6 +62,8 @@ def _open_object(store: "Store", record: Record, ref: ObjectRef) -> "zarr.Array[
     present = objects.refresh(path, ref)
     if verify or present is None or present.mtime_ns != ref.mtime_ns:
         objects.open_array(path, ref, verify=True)
+    metadata = f"{path}/{zarrfiles.METADATA_FILE}"
+    chunked.check_metadata(path, fsio.read_file(metadata, limit=1 << 20), ref)
     handle = open_zarr(path)
     if handle.shape != ref.shape:
         raise CorruptEntryError(path=path, reason=f"shape {handle.shape}, expected {ref.shape}")

@@ -171,12 +171,13 @@ class Claim(Generic[T]):
             self._close()
 
     def _open(self) -> int:
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        folder = os.path.dirname(self._path)
         try:
-            return modes.open_for_all(self._path, flags)
+            return modes.open_for_all(self._path, flags, fsio.temporary_name(folder))
         except FileNotFoundError:
-            fsio.make_folder(os.path.dirname(self._path))
-            return modes.open_for_all(self._path, flags)
+            fsio.make_folder(folder)
+            return modes.open_for_all(self._path, flags, fsio.temporary_name(folder))
 
     def _close(self) -> None:
         if self._descriptor >= 0:

@@ -7,7 +7,6 @@ so that no process needs to be told.
 
 import os
 import stat
-import time
 
 FOLDER_MODE = 0o700
 OBJECT_MODE = 0o444
@@ -15,8 +14,6 @@ OBJECT_MODE = 0o444
 _SHARED = stat.S_ISGID | stat.S_IWGRP
 _OTHERS = 0o005
 _READERS = 0o055
-_TRIES = 50
-_PAUSE_SECONDS = 0.001
 
 
 def is_shared(folder: str) -> bool:
@@ -76,28 +73,30 @@ def share_file(path: str) -> None:
         os.chmod(path, 0o600 | group | (bits & stat.S_IROTH))
 
 
-def open_for_all(path: str, flags: int) -> int:
-    """Return a descriptor of a file that all who write to the store may lock; it is made if `flags` say so."""
-    folder = os.path.dirname(path)
-    if not is_shared(folder):
-        return os.open(path, flags, 0o600)
-    for tries in range(_TRIES, -1, -1):
+def open_for_all(path: str, flags: int, temporary: str) -> int:
+    """Return a descriptor of a file that all who write to the store may lock; it is made if it is not there.
+
+    `temporary` is a name for it in the same folder, under which it gets its mode.
+    """
+    if not is_shared(os.path.dirname(path)):
+        return os.open(path, flags | os.O_CREAT, 0o600)
+    while True:
         try:
-            descriptor = os.open(path, flags, 0o660)
-            break
-        except PermissionError:
-            # Another user has made it a moment ago, and is about to let us write.
-            if not tries:
-                raise
-            time.sleep(_PAUSE_SECONDS)
-    try:
-        found = os.fstat(descriptor)
-        if found.st_uid == os.geteuid() and found.st_mode & 0o060 != 0o060:
+            return os.open(path, flags)
+        except FileNotFoundError:
+            descriptor = os.open(temporary, flags | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
             os.fchmod(descriptor, 0o660)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
+            os.link(temporary, path)
+            return descriptor
+        except FileExistsError:
+            # Another process was faster.
+            os.close(descriptor)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        finally:
+            os.unlink(temporary)
 
 
 def _folder_mode(bits: int) -> int:

@@ -157,6 +157,14 @@ def _uuid(form: Form, load: Load) -> Any:
     return uuid.UUID(bytes=form[1], is_safe=uuid.SafeUUID(form[2]))
 
 
+def _fraction(form: Form, load: Load) -> Any:
+    numerator, denominator = _members(form, load)
+    if type(numerator) is not int or type(denominator) is not int:
+        # A text such as 1e999999999 would take for ever.
+        raise TypeError("not two integers")
+    return fractions.Fraction(numerator, denominator)
+
+
 _READERS: dict[int, Callable[[Form, Load], Any]] = {
     Tag.LIST: _members,
     Tag.TUPLE: lambda form, load: tuple(_members(form, load)),
@@ -181,7 +189,7 @@ _READERS: dict[int, Callable[[Form, Load], Any]] = {
     Tag.TIMEZONE: _timezone,
     Tag.ZONEINFO: lambda form, load: zoneinfo.ZoneInfo(form[1]),
     Tag.DECIMAL: lambda form, load: decimal.Decimal(form[1]),
-    Tag.FRACTION: lambda form, load: fractions.Fraction(*_members(form, load)),
+    Tag.FRACTION: _fraction,
     Tag.UUID: _uuid,
     Tag.PATH: lambda form, load: PATHS[form[1]](_value(form[2], load)),
     Tag.SCALAR: _scalar,
