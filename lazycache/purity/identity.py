@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lazycache import digests
@@ -60,6 +61,7 @@ class Identity:
         self._closure = closure_token(function) if version is not None else b""
         # One attribute, so that threads never see a token with another's fingerprint.
         self._taken: tuple[bytes, Fingerprint | None] | None = None
+        self._own_code: tuple[CodeType, bytes] | None = None
 
     @property
     def source_file(self) -> str:
@@ -83,7 +85,14 @@ class Identity:
 
     def code_digest(self) -> bytes:
         """Return the digest of the function's own code."""
-        return own_code_digest(self._function)
+        function = self._function
+        if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
+            return own_code_digest(function)
+        known = self._own_code
+        # Each result that is stored asks for it, and a function gets other code only as another object.
+        if known is None or known[0] is not function.__code__:
+            self._own_code = known = function.__code__, own_code_digest(function)
+        return known[1]
 
     def _take(self) -> tuple[bytes, Fingerprint | None]:
         taken = self._taken
