@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from collections.abc import Iterator
@@ -32,7 +33,7 @@ def content_digest(path: str) -> Digest:
     """
     outer = hashlib.sha256(_DOMAIN)
     size = 0
-    with FileIO(path) as file:
+    with FileIO(path, opener=_open_at_once) as file:
         for piece in _pieces(file):
             outer.update(bytes_digest(piece))
             size += len(piece)
@@ -40,10 +41,18 @@ def content_digest(path: str) -> Digest:
     return Digest(outer.digest())
 
 
+def _open_at_once(path: str, flags: int) -> int:
+    # Some files of the kernel would keep a reader waiting.
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 def _pieces(file: FileIO) -> Iterator[memoryview]:
     if os.fstat(file.fileno()).st_size < _SMALL:
         # A buffer of one piece would cost more than reading a small file.
-        data = memoryview(file.readall())
+        whole = file.readall()
+        if whole is None:
+            raise BlockingIOError(errno.EAGAIN, "there is nothing to read now", file.name)
+        data = memoryview(whole)
         for start in range(0, len(data), _PIECE):
             yield data[start : start + _PIECE]
         return

@@ -80,7 +80,7 @@ class Loader:
         if record.blob is not None:
             self._counters.opened += 1
             path = self._object_path(record.blob)
-            payload = objects.read_blob(path, record.blob, verify=is_suspect or is_watched)
+            payload = objects.read_blob(path, record.blob, use_map=not self._network, verify=is_suspect or is_watched)
         return codec.decode(record.kind, payload, lambda position: self._array(refs[position], is_suspect, is_watched))
 
     def _array(self, ref: ObjectRef, is_suspect: bool, is_watched: bool) -> Any:

@@ -110,11 +110,11 @@ def open_array(path: str, ref: ObjectRef, *, use_map: bool = True, verify: bool 
     return array.view(subclass_named(ref.subclass)) if ref.subclass else array
 
 
-def read_blob(path: str, ref: ObjectRef, *, verify: bool = False) -> bytes:
+def read_blob(path: str, ref: ObjectRef, *, use_map: bool = True, verify: bool = False) -> bytes:
     """Return the bytes of a blob; raises like `open_array`."""
     if ref.nbytes > mapping.memory_limit():
         raise CorruptEntryError(path=path, reason=f"{ref.nbytes} bytes are more than memory holds")
-    buffer, mtime_ns = mapping.open_buffer(path, ref.nbytes)
+    buffer, mtime_ns = mapping.open_buffer(path, ref.nbytes, use_map=use_map)
     data = bytes(buffer)
     if (verify or mtime_ns != ref.mtime_ns) and bytes_digest(data) != ref.name:
         raise CorruptEntryError(path=path, reason="the content is not what was written")
