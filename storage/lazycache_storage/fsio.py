@@ -357,6 +357,12 @@ def boot_id() -> str:
         return ""
 
 
+@functools.cache
+def host() -> str:
+    """Return the name of this machine."""
+    return os.uname().nodename
+
+
 def file_system(path: str, mounts: str = "/proc/mounts") -> str:
     """Return the type of the file system that holds `path`; empty if unknown.
 

@@ -3,7 +3,6 @@
 The order of operations, and what it promises, is in ``FORMAT.md``.
 """
 
-import functools
 import logging
 import os
 import time
@@ -376,7 +375,7 @@ class Store(Notes):
         blob = None
         if len(payload) > ROW_PAYLOAD_BYTES:
             blob, payload = publisher.write_payload(payload), b""
-        facts: dict[str, Any] = {"created": time.time(), "host": _host(), "boot": fsio.boot_id()}
+        facts: dict[str, Any] = {"created": time.time(), "host": fsio.host(), "boot": fsio.boot_id()}
         return Record(**(facts | dict(fields)), kind=kind, payload=payload, blob=blob, objects=refs, nbytes=nbytes)
 
     def _mark_verified(self, key: Digest, record: Record) -> None:
@@ -398,8 +397,3 @@ class Store(Notes):
         self._memory.drop(key)
         self._unreadable.add(key)
         return error
-
-
-@functools.cache
-def _host() -> str:
-    return os.uname().nodename
