@@ -79,25 +79,31 @@ def run_gc(store: "Store", plan: GcPlan) -> GcResult:
     return result
 
 
-def run_steps(store: "Store", plan: GcPlan, result: GcResult) -> Generator[None, None, None]:
-    """Carry out a plan, a transaction at each step, counting in `result`."""
+def run_steps(store: "Store", plan: GcPlan, result: GcResult, batch: int | None = None) -> Generator[None, None, None]:
+    """Carry out a plan, a transaction of `batch` records or objects at each step, counting in `result`."""
     trash = layout.folder(store.path, layout.TRASH_FOLDER)
     fsio.make_folder(trash)
     collector = _Collector(store, plan, result)
-    released: dict[str, int] = {}
-    for start in range(0, len(plan.rows), BATCH):
-        released = collector.drop(plan.rows[start : start + BATCH], released)
-        yield
-    released |= {orphan.path: orphan.nbytes for orphan in plan.orphans}
-    for paths in batched(released.items(), BATCH):
+    batch = batch or BATCH
+    released: list[tuple[str, int]] = []
+    for start in range(0, len(plan.rows), batch):
+        released = list(collector.drop(plan.rows[start : start + batch], dict(released)).items())
+        yield from collector.empty_trash()
+        # One record may need thousands of objects.
+        while len(released) > batch:
+            collector.drop((), dict(released[-batch:]))
+            del released[-batch:]
+            yield from collector.empty_trash()
+    released += [(orphan.path, orphan.nbytes) for orphan in plan.orphans]
+    for paths in batched(released, batch):
         collector.drop((), dict(paths))
-        yield
+        yield from collector.empty_trash()
     if plan.limits.everything:
         yield from _forget_notes(store)
     for leftover in plan.leftovers:
         result.leftovers += remove_leftover(leftover.path)
         yield
-    _remove_empty_folders(store)
+    yield from _remove_empty_folders(store)
 
 
 class _Collector:
@@ -108,17 +114,17 @@ class _Collector:
         self.plan = plan
         self.result = result
         self.trash = layout.folder(store.path, layout.TRASH_FOLDER)
+        self.moved: list[str] = []
 
     def drop(self, rows: Iterable[Any], released: dict[str, int]) -> dict[str, int]:
-        """Delete records; move what earlier ones released; return what these have released."""
-        moved: list[str] = []
+        """Delete records; move to the trash what earlier ones released; return what these have released."""
         dropped: list[bytes] = []
         to_release: dict[str, int] = {}
         with self.store.index.transaction() as transaction:
             for path, nbytes in released.items():
                 target = self._to_trash(transaction, path)
                 if target:
-                    moved.append(target)
+                    self.moved.append(target)
                     self.result.freed_bytes += nbytes
             for row in rows:
                 released_by_row = self._drop_record(transaction, row)
@@ -128,12 +134,18 @@ class _Collector:
                 dropped.append(row["key"].tobytes())
                 self.result.freed_bytes += int(row["bytes"])
                 to_release.update(released_by_row)
-        for target in moved:
-            fsio.remove(target)
         self.store.drop_from_memory(dropped)
-        self.result.objects += len(moved)
         self.result.dropped += len(dropped)
         return to_release
+
+    def empty_trash(self) -> Generator[None, None, None]:
+        """Unlink what was moved, an object at each step."""
+        yield
+        for target in self.moved:
+            fsio.remove(target)
+            self.result.objects += 1
+            yield
+        self.moved.clear()
 
     def _drop_record(self, transaction: "Transaction", row: Any) -> dict[str, int] | None:
         """Delete a record; return the objects it needed and their sizes, or None if the record stays."""
@@ -192,11 +204,12 @@ def _forget_notes(store: "Store") -> Generator[None, None, None]:
             yield
 
 
-def _remove_empty_folders(store: "Store") -> None:
+def _remove_empty_folders(store: "Store") -> Generator[None, None, None]:
     """Remove empty folders of objects; a writer that wanted one makes it again."""
     objects = layout.folder(store.path, layout.OBJECTS_FOLDER)
     for name in fsio.list_folder(objects):
         fsio.remove_empty_folder(f"{objects}/{name}")
+        yield
 
 
 def _compact(store: "Store", needed_bytes: int) -> None:

@@ -28,7 +28,10 @@ STEP_SECONDS = 0.02
 LOW_WATER = 0.9
 """Part of the limit that a collection trims to, so that not every store begins one."""
 
-_ROWS_AT_ONCE = 50_000
+BATCH = 10
+"""Records or objects in one transaction: a few milliseconds, since a store waits for it."""
+
+_ROWS_AT_ONCE = 10_000
 
 
 class Trimmer:
@@ -128,7 +131,7 @@ class Trimmer:
         plan = yield from _choose_aside(survey, limits, orphans)
         self._total = plan.total_bytes
         if plan.total_bytes + plan.orphan_bytes > self.size_limit:
-            yield from run_steps(self.store, plan, self.result)
+            yield from run_steps(self.store, plan, self.result, BATCH)
             self._total = plan.remaining_bytes
         self._is_hopeless = self._total > self.size_limit
         self._stored -= stored_before
