@@ -40,7 +40,7 @@ bench: .venv/.bench
 	$(BIN)/python -m benchmarks
 
 stress: .venv/.test
-	LAZYCACHE_STRESS=long $(BIN)/python -m pytest -n 2 tests/stress tests/crash --timeout=3600
+	LAZYCACHE_STRESS=long $(BIN)/python -m pytest -n 2 tests/stress tests/crash tests/gc --timeout=3600
 
 clean:
 	rm -rf .venv dist build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
