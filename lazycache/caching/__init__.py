@@ -1,6 +1,6 @@
 """The cache: expressions over a store, single flight, early cutoff."""
 
-from lazycache.caching.cache import Cache
+from lazycache.caching.bridge import Cache
 from lazycache.caching.default import cache, default_cache, enter
 from lazycache.current import register_default_cache
 from lazycache.files import register_content_memo
@@ -8,4 +8,4 @@ from lazycache.files import register_content_memo
 __all__ = ["Cache", "cache", "default_cache"]
 
 register_default_cache(default_cache, enter)
-register_content_memo(lambda: default_cache().content_memo())
+register_content_memo(lambda: default_cache()._content_memo())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lazycache import settings
 
 if TYPE_CHECKING:
-    from lazycache.caching.cache import Cache
+    from lazycache.caching.bridge import Cache
 
 _entered: ContextVar[Cache | None] = ContextVar("lazycache_default_cache", default=None)
 _by_settings: dict[tuple[Any, ...], Cache] = {}
@@ -37,7 +37,7 @@ def default_cache() -> Cache:
     where = (*[os.environ.get(name) for name in _VARIABLES], settings.working_folder())
     found = _by_settings.get(where)
     if found is None:
-        from lazycache.caching.cache import Cache
+        from lazycache.caching.bridge import Cache
 
         path, mode = settings.find_store_path()[0], settings.mode()
         named = (path, mode, settings.upstream(), settings.signatures())

@@ -29,7 +29,7 @@ from lazycache.show import summary
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from lazycache.caching.cache import Cache
+    from lazycache.caching.bridge import Cache
     from lazycache_storage.digest import Digest
     from lazycache_storage.record import FileState, Record
 

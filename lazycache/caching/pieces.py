@@ -27,7 +27,7 @@ from lazycache_storage.digest import Digest, digest_of_token
 if TYPE_CHECKING:
     import zarr
 
-    from lazycache.caching.cache import Cache
+    from lazycache.caching.bridge import Cache
     from lazycache.caching.guard import GuardedStore
     from lazycache.nodes import Node
     from lazycache_storage.chunked import Chunking

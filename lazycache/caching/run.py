@@ -30,7 +30,7 @@ from lazycache.show import summary
 from lazycache_storage.digest import Digest
 
 if TYPE_CHECKING:
-    from lazycache.caching.cache import Cache
+    from lazycache.caching.bridge import Cache
     from lazycache_storage.record import FileState, Record
 
 

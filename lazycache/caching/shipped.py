@@ -14,7 +14,7 @@ from lazycache.expressions import Node
 from lazycache_storage.digest import Digest
 
 if TYPE_CHECKING:
-    from lazycache.caching.cache import Cache
+    from lazycache.caching.bridge import Cache
     from lazycache_storage.record import FileState, Record
 
 Files = tuple["FileState", ...]
@@ -97,7 +97,7 @@ class ShippedCall(NamedTuple):
             return Answer(is_refused=True)
         counters = Counters()
         try:
-            answer = ShippedEvaluation(cache.counting_in(counters), self).answer()
+            answer = ShippedEvaluation(cache._counting_in(counters), self).answer()
         except LostResultError:
             return Answer(is_refused=True, counters=counters)
         return answer._replace(counters=counters)

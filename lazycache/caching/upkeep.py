@@ -38,7 +38,7 @@ class Upkeep:
         counts = {name: getattr(self.counters, name) for name in names}
         return {"path": self.path, "mode": self.mode, "memory": tiers[0], "disk": tiers[1], **counts}
 
-    def content_memo(self) -> ContentMemo | None:
+    def _content_memo(self) -> ContentMemo | None:
         """Return where digests of file contents are remembered, or None; no store is made for it."""
         if self.mode in ("off", "ro") or not os.path.isdir(self.path):
             return None

@@ -244,7 +244,7 @@ class Cache(Upkeep):
             return False
         return self._own.claims.take(node)
 
-    def counting_in(self, counters: Counters) -> Self:
+    def _counting_in(self, counters: Counters) -> Self:
         """Return this cache with other counters."""
         return self._view(counters=counters)
 
