@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lazycache.caching.guard import GuardedMemo, GuardedStore
+from lazycache.settings import parse_age, parse_size
 
 if TYPE_CHECKING:
     from lazycache.caching.counters import Counters
     from lazycache.files import ContentMemo
     from lazycache.settings import Mode
+    from lazycache_storage.gc import GcResult
 
 
 class Upkeep:
@@ -52,14 +54,59 @@ class Upkeep:
         """Drop every result in the store."""
         self.gc(everything=True)
 
-    def gc(self, **limits: Any) -> Any:
-        """Drop results by the limits of `lazycache_storage.gc.GcLimits`.
+    def gc(
+        self,
+        *,
+        max_size: int | str | None = None,
+        max_age: float | str | None = None,
+        unused_for: float | str | None = None,
+        functions: Sequence[str] = (),
+        stale_code: bool = False,
+        missing_inputs: bool = False,
+        orphans: bool = False,
+        everything: bool = False,
+    ) -> GcResult | None:
+        """Drop what is asked for; the default drops nothing. Pinned results stay.
+
+        Parameters
+        ----------
+        max_size : int or str, optional
+            Bytes that may remain ("50GB" works too). What is cheapest to get back
+            per byte and least used goes first.
+        max_age, unused_for : float or str, optional
+            Seconds ("90d" works too) since a result was made, or last used.
+        functions : sequence of str
+            Patterns of function names, such as ``"ingest.*"``. Alone they drop
+            all results of these functions, else they narrow what goes.
+        stale_code : bool
+            Drop results of functions that have been edited, or got another version, since.
+        missing_inputs : bool
+            Drop results that watch a file which is gone.
+        orphans : bool
+            Remove objects that no result needs.
+        everything : bool
+            Drop all.
 
         Returns
         -------
         GcResult or None
-            None if the store could not be written.
+            What was dropped; None if the store could not be written.
+
+        Raises
+        ------
+        SettingError
+            If a size or an age is written in a way that means nothing.
         """
         from lazycache_storage.gc import GcLimits, plan_gc, run_gc
 
-        return self._guard.write("collect", lambda store: run_gc(store, plan_gc(store, GcLimits(**limits))))
+        limits = GcLimits(
+            max_size=parse_size(max_size) if isinstance(max_size, str) else max_size,
+            max_age=parse_age(max_age) if isinstance(max_age, str) else max_age,
+            unused_for=parse_age(unused_for) if isinstance(unused_for, str) else unused_for,
+            functions=tuple(functions),
+            stale_code=stale_code,
+            missing_inputs=missing_inputs,
+            orphans=orphans,
+            everything=everything,
+        )
+        return self._guard.write("collect", lambda store: run_gc(store, plan_gc(store, limits)))

@@ -53,6 +53,7 @@ def test_without_a_limit_nothing_is_dropped(cache: Cache) -> None:
 def test_gc_by_hand(cache: Cache) -> None:
     for n in range(10):
         cache(block(n))
-    result = cache.gc(max_size=3_000_000)
+    result = cache.gc(max_size="3MB")
+    assert result is not None
     assert result.dropped >= 6
     assert bytes_of_objects(cache) <= 3_000_000
