@@ -153,10 +153,9 @@ def call_key(node: Node, token_of: TokenOf) -> Digest:
             parts.append(token(name))
             parts.append(nest_token(kwargs[name], token_of))
     if not function.is_pure:
-        for dep in node._deps:
-            if dep._function is None and (kind := type(dep._value)) not in _WITHOUT_CODE and has_users_code(kind):
-                # What an operator or a method does is written in the class of its operand.
-                parts.append(token(kind))
+        # What an operator or a method does is written in the class of its operand.
+        kinds = [type(dep._value) for dep in node._deps if dep._function is None]
+        parts.extend([token(kind) for kind in kinds if kind not in _WITHOUT_CODE and has_users_code(kind)])
     return _new_digest(Digest, sha256(b"".join(parts)).digest())
 
 

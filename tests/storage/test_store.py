@@ -455,9 +455,10 @@ def test_another_format_is_neither_read_nor_written(store: Store, text: str) -> 
 
 
 def test_a_store_is_not_made_unless_asked(tmp_path: Path) -> None:
-    for options in ({"create": False}, {"read_only": True}):
-        with pytest.raises(FileNotFoundError):
-            Store(tmp_path / "store", **options)
+    with pytest.raises(FileNotFoundError):
+        Store(tmp_path / "store", create=False)
+    with pytest.raises(FileNotFoundError):
+        Store(tmp_path / "store", read_only=True)
     assert not (tmp_path / "store").exists()
 
 
