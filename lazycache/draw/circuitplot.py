@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _MOST_NAMED = 60
 _NAME = 8.0
+_SMALLEST = 2.2
+"""The least side of a gate, in points."""
 
 
 class Wire(NamedTuple):
@@ -135,8 +137,9 @@ def _draw(ax: Axes, selection: Selection, wires: list[Wire], painted: Paint) -> 
     joints = collections.LineCollection(
         reads, colors=BORDER, linewidths=thin, alpha=min(1.0, 0.3 + gate / 10), zorder=2, gid="edges"
     )
-    # Where steps are many, gates are narrow, but never too low to be seen.
-    half = 0.5 if gate < 3 else gate / 2 / pace, max(gate, min(5.0, 0.8 * lane)) / 2 / lane
+    # Where steps are many, gates are narrow, but never too small to be seen.
+    wide = gate if gate >= 3 else max(pace, _SMALLEST)
+    half = wide / 2 / pace, max(gate, min(5.0, 0.8 * lane), _SMALLEST) / 2 / lane
     gates = collections.PolyCollection(
         [_gate(wire, half, 0.75 if is_input(node) else 1.0) for wire, node in zip(wires, selection.nodes, strict=True)],
         facecolors=painted.fills,

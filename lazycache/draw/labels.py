@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from typing import Any
 
+import numpy as np
+
 from lazycache.nodes import Node
 from lazycache.operators import ATOM
 from lazycache.show import Text, _Printer, summary
@@ -18,10 +20,15 @@ _INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\ufff
 
 
 class _OneCall(_Printer):
-    """Writes one call, with a square for each node in its arguments."""
+    """Writes one call, with a square for each node in its arguments, and few digits of numpy's numbers."""
 
     def _value(self, value: Any, depth: int) -> Text:
-        return (SLOT, ATOM) if isinstance(value, Node) else super()._value(value, depth)
+        if isinstance(value, Node):
+            return SLOT, ATOM
+        if isinstance(value, (np.floating, np.complexfloating, np.integer)):
+            text = str(value) if isinstance(value, np.integer) else format(value, ".6g")
+            return text if text.isalpha() or text.replace(".", "", 1).isdigit() else f"({text})", ATOM
+        return super()._value(value, depth)
 
 
 def visible(text: str) -> str:

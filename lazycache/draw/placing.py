@@ -17,6 +17,8 @@ _RIBBON = 2.2
 _QUIET = 4
 _BEND = 6.0
 _LOWEST = 0.35
+_SLOPE = 0.15
+_WIDEST = 6.0
 
 
 class Spacing(NamedTuple):
@@ -79,9 +81,10 @@ def place(
     width = [*widths, *[_BEND] * (count - len(widths))]
     pitches, floors = _pitches(layers, width, height, spacing)
     step = height + spacing.down * _LOWEST
+    x = across(layers, pitches, len(deps))
     rows: list[tuple[float, float]] = []
-    for levels in floors:
-        top = rows[-1][1] + spacing.down if rows else 0.0
+    for row, levels in zip(layers.rows, floors, strict=True):
+        top = rows[-1][1] + _gap(layers, row, x, spacing.down) if rows else 0.0
         rows.append((top, top + height + (levels - 1) * step))
     y, tall = [0.0] * count, [height] * count
     for (top, bottom), row, levels in zip(rows, layers.rows, floors, strict=True):
@@ -90,7 +93,7 @@ def place(
                 y[vertex] = top + height / 2 + position % levels * step
             else:
                 y[vertex], tall[vertex] = (top + bottom) / 2, bottom - top
-    placement = Placement(across(layers, pitches, len(deps)), y, tall, [1] * count, [0] * count, layers)
+    placement = Placement(x, y, tall, [1] * count, [0] * count, layers)
     _fold(placement, width, rows, 2 * spacing.down, longest)
     return placement
 
@@ -110,6 +113,13 @@ def _pitches(layers: Layers, width: list[float], height: float, spacing: Spacing
             for vertex in row:
                 pitches[vertex] = room
     return pitches, floors
+
+
+def _gap(layers: Layers, row: list[int], x: list[float], down: float) -> float:
+    """Return the distance of a row from the one above: more where lines lead far to the side, lest they lie flat."""
+    aside = sorted([abs(x[vertex] - x[other]) for vertex in row for other in layers.above[vertex]])
+    usual = aside[len(aside) // 2] if aside else 0.0
+    return min(max(down, _SLOPE * usual), _WIDEST * down)
 
 
 def _fold(

@@ -3,11 +3,14 @@
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 
 import lazycache.array as lz
 from lazycache import computed, pure
 from lazycache.draw import show_tree, to_dot, to_mermaid, to_networkx, tree_text
+from lazycache.draw.labels import box_text
+from lazycache.draw.placing import Spacing, place
 from tests.draw.graphs import GRAPHS, chain, counts, hostile, pipeline
 
 QUOTED = r'"(?:[^"\\]|\\.)*"'
@@ -165,3 +168,26 @@ def test_values_are_refused() -> None:
     for draw in (to_dot, to_mermaid, tree_text):
         with pytest.raises(TypeError, match="expected a lazy expression"):
             draw([1, 2])
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (np.float64(0.1234567891), "\N{WHITE SQUARE} * 0.123457"),
+        (np.int64(-3), "\N{WHITE SQUARE} * (-3)"),
+        (np.complex128(1j), "\N{WHITE SQUARE} * (0+1j)"),
+        (np.float32("nan"), "\N{WHITE SQUARE} * nan"),
+    ],
+)
+def test_numbers_of_numpy_are_short(number: Any, text: str) -> None:
+    assert box_text(lz.Variable((2,), dtype="c16") * number) == text
+
+
+def test_rows_stand_apart_where_lines_lead_far_aside() -> None:
+    size = 32
+    inputs: list[list[int]] = [[] for _ in range(size)]
+    straight = place([*inputs, *[[i] for i in range(size)]], [11.0] * 2 * size, 11.0, Spacing(7.0, 17.0), 30.0)
+    butterfly = [[i, (i + size // 2) % size] for i in range(size)]
+    crossed = place([*inputs, *butterfly], [11.0] * 2 * size, 11.0, Spacing(7.0, 17.0), 30.0)
+    assert straight.y[size] - straight.y[0] == 28.0
+    assert crossed.y[size] - crossed.y[0] > 1.5 * 28.0
