@@ -16,6 +16,12 @@ from lazycache.nodes import Node
 NUMPY_RULES = frozenset({None, "numpy", "dask", "cupy", "array_api_strict"})
 """Backends whose result types are numpy's."""
 
+
+def index_dtype(backend: str | None) -> np.dtype[Any] | None:
+    """Return the dtype of positions and of counts, or None where settings of the backend decide it (jax)."""
+    return np.dtype(np.intp) if backend in NUMPY_RULES or backend == "torch" else None
+
+
 _COMPAT = {
     "numpy": "numpy",
     "torch": "array_api_compat.torch",

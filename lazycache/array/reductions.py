@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lazycache.array.backends import NUMPY_RULES, numpy_dtype
+from lazycache.array.backends import NUMPY_RULES, index_dtype, numpy_dtype
 from lazycache.array.functions import array_function
 from lazycache.array.infer.dtypes import (
     BOOL,
-    INTP,
     DType,
     accumulated_dtype,
     mean_dtype,
@@ -159,10 +158,13 @@ all = _truths("all")  # noqa: A001
 any = _truths("any")  # noqa: A001
 
 
-def check_axes(x: Any, axis: Any) -> None:
+_TAKE_SCALARS = frozenset({"nanmean", "nanstd", "nanvar"})
+
+
+def check_axes(x: Any, axis: Any, name: str) -> None:
     """Refuse axis 0 of a 0-d array, which numpy takes in sums and not in means."""
     found = operand(x)
-    if found.backend in NUMPY_RULES:
+    if found.backend in NUMPY_RULES and name not in _TAKE_SCALARS:
         normalize_axes(plain_axis(axis), len(found.shape))
 
 
@@ -194,7 +196,7 @@ def means(name: str) -> Callable[..., LazyArray]:
         where: Any = NO_VALUE,
     ) -> LazyArray:
         refuse_out(out)
-        check_axes(x, axis)
+        check_axes(x, axis, name)
         known = averaged(operand(x)) if dtype is None else numpy_dtype(dtype)
         return reduce_axes(name, x, axis, known, keepdims, dtype, NO_VALUE, where)
 
@@ -224,7 +226,7 @@ def spreads(name: str) -> Callable[..., LazyArray]:
             if ddof != 0:
                 raise ValueError("ddof and correction can't be provided simultaneously.")
             ddof = correction
-        check_axes(x, axis)
+        check_axes(x, axis, name)
         known = _spread_dtype(found) if dtype is None else real_dtype(numpy_dtype(dtype))
         along = plain_axis(axis)
         shape = reduced(found.shape, along, keepdims)
@@ -250,7 +252,14 @@ def positions(name: str) -> Callable[..., LazyArray]:
         found = operand(x)
         along = plain_axis(axis)
         shape = searched(found.shape, along, keepdims, name)  # type: ignore[arg-type]
-        return make(array_function(name), (found.arg,), options_of(along, keepdims), shape, INTP, found.backend)
+        return make(
+            array_function(name),
+            (found.arg,),
+            options_of(along, keepdims),
+            shape,
+            index_dtype(found.backend),
+            found.backend,
+        )
 
     return documented(position, name, "Of the flattened array, or along `axis`")
 
@@ -261,7 +270,7 @@ argmin = positions("argmin")
 
 def count_nonzero(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> LazyArray:
     """Return how many elements are not zero."""
-    return reduce_axes("count_nonzero", x, axis, INTP, keepdims, None, NO_VALUE, NO_VALUE)
+    return reduce_axes("count_nonzero", x, axis, index_dtype(operand(x).backend), keepdims, None, NO_VALUE, NO_VALUE)
 
 
 def running_totals(name: str, ufunc: np.ufunc, initial: bool) -> Callable[..., LazyArray]:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lazycache.array.backends import index_dtype
 from lazycache.array.functions import array_function
 from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import size_of
-from lazycache.array.infer.dtypes import BOOL, INTP, DType, result_type
+from lazycache.array.infer.dtypes import BOOL, DType, result_type
 from lazycache.array.infer.reductions import normalize_axis
 from lazycache.array.node import make
 from lazycache.array.operands import Operand, common_backend, operand
@@ -38,7 +39,7 @@ def nonzero(x: Any, /) -> tuple[LazyArray, ...]:
     found = operand(x)
     if not found.shape:
         raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
-    outputs: list[tuple[Shape, DType]] = [((None,), INTP)] * len(found.shape)
+    outputs: list[tuple[Shape, DType]] = [((None,), index_dtype(found.backend))] * len(found.shape)
     return parts("nonzero", (found.arg,), None, found.backend, outputs)
 
 
@@ -46,16 +47,18 @@ def argwhere(x: Any, /) -> LazyArray:
     """Return the indices of the elements that are not zero, one row for each."""
     found = operand(x)
     shape = (None, len(found.shape))
-    return make(array_function("argwhere"), (found.arg,), NO_KWARGS, shape, INTP, found.backend)
+    return make(array_function("argwhere"), (found.arg,), NO_KWARGS, shape, index_dtype(found.backend), found.backend)
 
 
 def flatnonzero(x: Any, /) -> LazyArray:
     """Return the indices, in the flattened array, of the elements that are not zero."""
     found = operand(x)
-    return make(array_function("flatnonzero"), (found.arg,), NO_KWARGS, (None,), INTP, found.backend)
+    return make(
+        array_function("flatnonzero"), (found.arg,), NO_KWARGS, (None,), index_dtype(found.backend), found.backend
+    )
 
 
-def _ordered(name: str, default: DType) -> Callable[..., LazyArray]:
+def _ordered(name: str) -> Callable[..., LazyArray]:
     def ordered(
         x: Any, /, axis: int | None = -1, kind: str | None = None, *, descending: bool = False, stable: bool = True
     ) -> LazyArray:
@@ -73,7 +76,7 @@ def _ordered(name: str, default: DType) -> Callable[..., LazyArray]:
             options["kind"] = kind
         elif stable and name == "argsort":
             options["stable"] = True
-        dtype = default or found.dtype
+        dtype = found.dtype if name == "sort" else index_dtype(found.backend)
         if descending:
             return _descending(name, found, axis, shape, dtype)
         return make(array_function(name), (found.arg,), options or NO_KWARGS, shape, dtype, found.backend)
@@ -88,8 +91,8 @@ def _descending(name: str, x: Operand, axis: int | None, shape: Shape, dtype: DT
     return make(array_function(name), (x.arg,), options, shape, dtype, x.backend)
 
 
-sort = _ordered("sort", None)
-argsort = _ordered("argsort", INTP)
+sort = _ordered("sort")
+argsort = _ordered("argsort")
 
 
 def partition(x: Any, kth: Any, /, axis: int = -1) -> LazyArray:
@@ -111,7 +114,7 @@ def searchsorted(x1: Any, x2: Any, /, side: str = "left", sorter: Any = None) ->
         options["sorter"] = operand(sorter).arg
     args = (first.arg, second.arg)
     backend = common_backend((first, second))
-    return make(array_function("searchsorted"), args, options or NO_KWARGS, second.shape, INTP, backend)
+    return make(array_function("searchsorted"), args, options or NO_KWARGS, second.shape, index_dtype(backend), backend)
 
 
 class UniqueAll(NamedTuple):
@@ -140,21 +143,24 @@ class UniqueInverse(NamedTuple):
 def unique_all(x: Any, /) -> UniqueAll:
     """Return the distinct values, where each is first, how to put `x` together again, and how often each is there."""
     found = operand(x)
-    outputs = [((None,), found.dtype), ((None,), INTP), (found.shape, INTP), ((None,), INTP)]
+    positions = index_dtype(found.backend)
+    outputs = [((None,), found.dtype), ((None,), positions), (found.shape, positions), ((None,), positions)]
     return UniqueAll(*parts("unique_all", (found.arg,), None, found.backend, outputs))
 
 
 def unique_counts(x: Any, /) -> UniqueCounts:
     """Return the distinct values, and how often each is there."""
     found = operand(x)
-    outputs: list[tuple[Shape, DType]] = [((None,), found.dtype), ((None,), INTP)]
+    positions = index_dtype(found.backend)
+    outputs: list[tuple[Shape, DType]] = [((None,), found.dtype), ((None,), positions)]
     return UniqueCounts(*parts("unique_counts", (found.arg,), None, found.backend, outputs))
 
 
 def unique_inverse(x: Any, /) -> UniqueInverse:
     """Return the distinct values, and how to put `x` together again."""
     found = operand(x)
-    outputs = [((None,), found.dtype), (found.shape, INTP)]
+    positions = index_dtype(found.backend)
+    outputs = [((None,), found.dtype), (found.shape, positions)]
     return UniqueInverse(*parts("unique_inverse", (found.arg,), None, found.backend, outputs))
 
 
@@ -177,7 +183,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> LazyArray:
     """Return how often each number from zero is there; the length depends on the values."""
     found = operand(x)
     options: dict[str, Any] = {} if not minlength else {"minlength": minlength}
-    dtype: DType = INTP
+    dtype: DType = index_dtype(found.backend)
     if weights is not None:
         options["weights"] = operand(weights).arg
         dtype = result_type((np.dtype(float),))

@@ -34,7 +34,7 @@ def medians(name: str) -> Callable[..., LazyArray]:
 
     def median(x: Any, /, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> LazyArray:
         refuse_out(out)
-        check_axes(x, axis)
+        check_axes(x, axis, name)
         return reduce_axes(name, x, axis, averaged(operand(x)), keepdims, None, NO_VALUE, NO_VALUE)
 
     return documented(median, name, "Over all axes, or those of `axis`")
@@ -51,6 +51,7 @@ def quantiles(name: str, limit: float) -> Callable[..., LazyArray]:
         found, wanted = operand(x), operand(q)
         if isinstance(q, (int, float)) and not 0 <= q <= limit:
             raise ValueError(f"{name.capitalize()}s must be in the range [0, {int(limit)}]")
+        check_axes(x, axis, name)
         along = plain_axis(axis)
         shape = (*wanted.shape, *reduced(found.shape, along, keepdims))
         dtype = _quantile_dtype(found, wanted)

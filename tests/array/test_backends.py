@@ -186,6 +186,14 @@ def test_dtypes_that_torch_makes_otherwise_are_not_promised() -> None:
     np.testing.assert_array_equal(np.asarray((truth ** small[:2]).compute()), [1, 0])
 
 
+def test_what_settings_of_a_backend_decide_is_left_open() -> None:
+    x = lz.Variable((2, 3), "jax", "f4")
+    for built in (lz.argmax(x), lz.argsort(x), lz.count_nonzero(x), lz.nonzero(x)[0], lz.unique_counts(x).counts):
+        assert built.dtype is None
+    assert (x + 1).dtype == np.float32
+    assert lz.argmax(lz.Variable((2, 3), "dask", "f4")).dtype == np.intp
+
+
 def test_autoray_may_be_imported_later() -> None:
     pytest.importorskip("autoray")
     script = (

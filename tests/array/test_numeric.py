@@ -174,6 +174,13 @@ def test_dtypes(name: str, dtype: str) -> None:
     check(lambda xp, a: getattr(xp, name)(a), x, exact=not (name == "unwrap" and dtype == "?"))
 
 
+@pytest.mark.parametrize("axis", [0, -1, 1, ()])
+@pytest.mark.parametrize("name", [name for name in nans.__all__ if "quantile" not in name and "percentile" not in name])
+def test_axes_of_scalars(name: str, axis: Any) -> None:
+    check(lambda xp, a: getattr(xp, name)(a, axis=axis), np.array(2.5))
+    check(lambda xp, a: xp.quantile(a, 0.5, axis=axis), np.array(2.5))
+
+
 @pytest.mark.parametrize("dtype", DTYPES[:-1])
 def test_dtypes_of_histograms(dtype: str) -> None:
     x = np.array([1, 0, 1, 1], dtype=dtype)
