@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from lazycache.array import backends
-from lazycache.array.implementations import FOREIGN, OWN
+from lazycache.array.implementations import FALLBACK, FOREIGN, OWN
 from lazycache.errors import UnboundVariableError
 from lazycache.operators import PRIMARY, Kind
 
@@ -125,10 +125,10 @@ def _find_numpy(name: str) -> Callable[..., Any] | None:
 
 def _find_foreign(name: str, backend: str) -> Callable[..., Any] | None:
     module = backends.namespace(backend)
-    generic = FOREIGN.get(name)
+    found = backends.attribute(module, name) or backends.attribute(backends.plain_namespace(backend), name)
+    generic = FOREIGN.get(name) or (FALLBACK.get(name) if found is None else None)
     if generic is not None:
         return lambda *args, **kwargs: generic(module, *args, **kwargs)
-    found = backends.attribute(module, name) or backends.attribute(backends.plain_namespace(backend), name)
     if found is None:
         return None
     called = found

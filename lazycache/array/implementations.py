@@ -1,6 +1,7 @@
 """Functions that a backend lacks, or has under other names and parameters.
 
-`OWN` is for numpy; `FOREIGN` takes the namespace of another backend first.
+`OWN` is for numpy. The functions of `FOREIGN` and `FALLBACK` take the namespace of
+another backend first; the latter are for backends that have no such function.
 """
 
 from __future__ import annotations
@@ -174,6 +175,54 @@ def _take(xp: Any, x: Any, indices: Any, axis: int | None = None) -> Any:
     return xp.reshape(taken, (*array.shape[:along], *places.shape, *array.shape[along + 1 :]))
 
 
+def _cholesky(xp: Any, x: Any, upper: bool = False) -> Any:
+    if not xp.__name__.endswith("dask.array"):
+        return xp.linalg.cholesky(x, upper=upper)
+    from dask.array.linalg import cholesky
+
+    # dask's own default is the upper factor.
+    lower = cholesky(x, lower=True)
+    return xp.conj(xp.matrix_transpose(lower)) if upper else lower
+
+
+def _median(name: str) -> Callable[..., Any]:
+    def median(xp: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        if not xp.__name__.endswith("torch"):
+            return getattr(xp, name)(x, axis=axis, keepdims=keepdims)
+        # torch's median is the lower of the two in the middle.
+        quantile = xp.nanquantile if name == "nanmedian" else xp.quantile
+        return quantile(x, 0.5, dim=axis, keepdim=keepdims)
+
+    return median
+
+
+def _matrix_exponential(xp: Any, x: Any) -> Any:
+    exponential = getattr(xp.linalg, "matrix_exp", None)
+    if exponential is None:
+        raise TypeError(f"the backend {xp.__name__!r} has no function 'linalg.expm'")
+    return exponential(x)
+
+
+def _ptp(xp: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return xp.max(x, axis=axis, keepdims=keepdims) - xp.min(x, axis=axis, keepdims=keepdims)
+
+
+def _array_equal(xp: Any, left: Any, right: Any) -> Any:
+    return xp.all(left == right) if left.shape == right.shape else xp.asarray(False)
+
+
+def _pad(xp: Any, x: Any, pairs: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
+    if mode != "constant" or isinstance(constant_values, tuple):
+        raise TypeError(f"this backend has no function 'pad' with mode {mode!r}, nor with several values")
+    for axis, (before, after) in enumerate(pairs):
+        edges = []
+        for width in (before, after):
+            shape = (*x.shape[:axis], width, *x.shape[axis + 1 :])
+            edges.append(xp.full(shape, constant_values, dtype=x.dtype))
+        x = xp.concat([edges[0], x, edges[1]], axis=axis)
+    return x
+
+
 def _power(xp: Any, left: Any, right: Any) -> Any:
     return xp.pow(left, right)
 
@@ -185,9 +234,19 @@ FOREIGN: dict[str, Callable[..., Any]] = {
     "concat": _concat,
     "diagonal": _diagonal,
     "outer": _outer,
+    "linalg.cholesky": _cholesky,
+    "median": _median("median"),
+    "nanmedian": _median("nanmedian"),
     "power": _power,
     "select": _select,
     "take": _take,
     "trace": _trace,
     **{name: _on_numpy(name) for name in OWN if name.startswith("random.")},
+}
+
+FALLBACK: dict[str, Callable[..., Any]] = {
+    "array_equal": _array_equal,
+    "linalg.expm": _matrix_exponential,
+    "pad": _pad,
+    "ptp": _ptp,
 }

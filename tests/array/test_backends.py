@@ -156,6 +156,14 @@ def test_autorays_names_mean_what_they_mean_elsewhere() -> None:
     np.testing.assert_allclose(traced(x).compute(), np.tanh(DATA) @ DATA.T)
 
 
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("make", MAKERS)
+def test_the_triangle_of_a_cholesky_factor(make: Any, upper: bool) -> None:
+    matrix = np.array([[4.0, 1.0], [1.0, 3.0]])
+    value = lz.linalg.cholesky(lz.array(make(matrix)), upper=upper).compute()
+    np.testing.assert_allclose(np.asarray(value), np.linalg.cholesky(matrix, upper=upper))
+
+
 @pytest.mark.parametrize("make", [chunked, tensor])
 def test_functions_that_backends_have_under_other_rules(make: Any) -> None:
     x = lz.array(make(DATA))
@@ -164,6 +172,9 @@ def test_functions_that_backends_have_under_other_rules(make: Any) -> None:
         (lz.take(x, [[0, 1], [2, -1]], axis=1), np.take(DATA, [[0, 1], [2, -1]], axis=1)),
         (lz.select([x > 4, x < 2], [x, -x], 7.0), np.select([DATA > 4, DATA < 2], [DATA, -DATA], 7.0)),
         (np.nansum(x), np.nansum(DATA)),
+        (lz.median(x, axis=0), np.median(DATA, axis=0)),
+        (lz.ptp(x, axis=1), np.ptp(DATA, axis=1)),
+        (lz.pad(x, ((1, 0), (0, 2)), constant_values=3.0), np.pad(DATA, ((1, 0), (0, 2)), constant_values=3.0)),
     ]
     for built, expected in cases:
         assert built.shape == np.shape(expected)
@@ -180,6 +191,10 @@ def test_dtypes_that_torch_makes_otherwise_are_not_promised() -> None:
     for x, function in builds:
         built = function(x)
         assert built.dtype in (None, built.compute().dtype), function
+    square = lz.array(tensor(np.diag([0.0, 1.0])))
+    np.testing.assert_allclose(np.asarray(lz.linalg.expm(square).compute()), np.diag(np.exp([0.0, 1.0])))
+    assert lz.array_equal(square, square).compute()
+    assert not lz.array_equal(square, square[:1]).compute()
     scalar = lz.array(tensor(np.array(2.0)))
     assert lz.cumulative_sum(scalar).shape == tuple(lz.cumulative_sum(scalar).compute().shape)
     assert lz.mean(scalar, axis=0).compute() == 2.0
