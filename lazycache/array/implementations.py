@@ -185,10 +185,18 @@ def _cholesky(xp: Any, x: Any, upper: bool = False) -> Any:
     return xp.conj(xp.matrix_transpose(lower)) if upper else lower
 
 
+def _own(module: Any, name: str, wanted: str) -> Callable[..., Any]:
+    """Return a backend's function; a TypeError says that what is wanted needs one that it has not."""
+    found: Callable[..., Any] | None = getattr(module, name, None)
+    if found is None:
+        raise TypeError(f"the backend {module.__name__!r} has no function {wanted!r}")
+    return found
+
+
 def _median(name: str) -> Callable[..., Any]:
     def median(xp: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         if not xp.__name__.endswith("torch"):
-            return getattr(xp, name)(x, axis=axis, keepdims=keepdims)
+            return _own(xp, name, name)(x, axis=axis, keepdims=keepdims)
         # torch's median is the lower of the two in the middle.
         quantile = xp.nanquantile if name == "nanmedian" else xp.quantile
         return quantile(x, 0.5, dim=axis, keepdim=keepdims)
@@ -197,10 +205,7 @@ def _median(name: str) -> Callable[..., Any]:
 
 
 def _matrix_exponential(xp: Any, x: Any) -> Any:
-    exponential = getattr(xp.linalg, "matrix_exp", None)
-    if exponential is None:
-        raise TypeError(f"the backend {xp.__name__!r} has no function 'linalg.expm'")
-    return exponential(x)
+    return _own(xp.linalg, "matrix_exp", "linalg.expm")(x)
 
 
 def _ptp(xp: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
