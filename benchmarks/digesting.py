@@ -55,7 +55,7 @@ out["sha256"] = timed(lambda: hashlib.sha256(array).digest(), 1)
 owned = lazycache.lazy(array, own=True)
 cache(first(owned))
 out["owned"] = timed(lambda: cache(first(lazycache.lazy(array, own=True))), 0.3)
-assert cache.stats()["runs"] == 1, cache.stats()
+assert cache.stats()["runs"] <= 1, cache.stats()
 """
 
 

@@ -23,6 +23,7 @@ from lazycache.files import (
     unordered,
 )
 from lazycache.keys import key
+from lazycache.nodes import register_collection as _register_collection
 from lazycache.nodes import register_drawing as _register_drawing
 from lazycache.purity import pure
 
@@ -53,5 +54,6 @@ __all__ = [
     "unordered",
 ]
 
-# Pictures are drawn by a room above the nodes, and only when somebody asks for one.
+# What rooms above the nodes can do with them is imported when somebody asks for it.
+_register_collection(lambda: _import_module("lazycache.execution.collection").PROTOCOL)
 _register_drawing(lambda name: getattr(_import_module("lazycache.draw"), name))

@@ -89,16 +89,16 @@ def drawing(name: str) -> Callable[..., Any]:
     return _drawings[0](name)
 
 
-_collections: list[Any] = []
+_collections: list[Callable[[], Any]] = []
 
 
-def register_collection(protocol: Any) -> None:
-    """Say how nodes are dask collections; called once, by `lazycache.execution`."""
-    _collections[:] = [protocol]
+def register_collection(find: Callable[[], Any]) -> None:
+    """Say where it is written how nodes are dask collections; called once, by `lazycache`."""
+    _collections[:] = [find]
 
 
 def _run_by_dask(graph: Any, names: Any, **options: Any) -> Any:
-    return _collections[0].get(graph, names, **options)
+    return _collections[0]().get(graph, names, **options)
 
 
 def _as_it_is(graph: Any, names: Any, **options: Any) -> Any:  # noqa: ARG001
@@ -198,19 +198,19 @@ class Node:
     __dask_optimize__ = staticmethod(_as_it_is)
 
     def __dask_graph__(self) -> Mapping[str, Any]:
-        return _collections[0].graph(self)  # type: ignore[no-any-return]
+        return _collections[0]().graph(self)  # type: ignore[no-any-return]
 
     def __dask_keys__(self) -> list[str]:
-        return _collections[0].names(self)  # type: ignore[no-any-return]
+        return _collections[0]().names(self)  # type: ignore[no-any-return]
 
     def __dask_postcompute__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return _collections[0].postcompute()  # type: ignore[no-any-return]
+        return _collections[0]().postcompute()  # type: ignore[no-any-return]
 
     def __dask_postpersist__(self) -> tuple[Callable[..., Node], tuple[Any, ...]]:
-        return _collections[0].postpersist(self)  # type: ignore[no-any-return]
+        return _collections[0]().postpersist(self)  # type: ignore[no-any-return]
 
     def __dask_tokenize__(self) -> list[str]:
-        return _collections[0].names(self)  # type: ignore[no-any-return]
+        return _collections[0]().names(self)  # type: ignore[no-any-return]
 
     def __lazycache_digest__(self) -> NoReturn:
         # Whoever asks found a node inside a value, where evaluation would not find it.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import types
 from collections import deque
@@ -106,7 +105,9 @@ def _fields(value: Any) -> list[Any]:
     kind = type(value)
     if kind.__module__.partition(".")[0] == "pandas":
         return _object_columns(value)
-    if dataclasses.is_dataclass(kind):
+    if hasattr(kind, "__dataclass_fields__"):
+        import dataclasses
+
         return [getattr(value, field.name, None) for field in dataclasses.fields(kind)]
     held: Iterable[Any] = getattr(value, "__dict__", {}).values()
     slots = [name for base in kind.__mro__ for name in _slots(base)]

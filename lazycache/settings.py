@@ -11,6 +11,7 @@ start at that file's folder. The secret that signs results is in
 never in a project.
 """
 
+import functools
 import os
 import re
 from typing import Any, Literal, NamedTuple, get_args
@@ -230,18 +231,30 @@ def _project_table(start: str) -> tuple[dict[str, Any], str]:
     while True:
         path = os.path.join(folder, "pyproject.toml")
         if os.path.isfile(path):
-            import tomllib
-
-            with open(path, "rb") as file:
-                try:
-                    content = tomllib.load(file)
-                except tomllib.TOMLDecodeError as error:
-                    warn(f"{path} is not valid TOML ({error}): its settings are left out", CacheFaultWarning)
-                    return {}, ""
-            table = content.get("tool", {}).get("lazycache")
+            status = os.stat(path)
+            table = _read_table(path, status.st_mtime_ns, status.st_size)
             if table is not None:
                 return table, path
         parent = os.path.dirname(folder)
         if parent == folder:
             return {}, ""
         folder = parent
+
+
+@functools.lru_cache(maxsize=32)
+def _read_table(path: str, _mtime_ns: int, _size: int) -> dict[str, Any] | None:
+    """Return ``[tool.lazycache]`` of a pyproject.toml as it was at some time, or None if it has none."""
+    with open(path, "rb") as file:
+        data = file.read()
+    if b"lazycache" not in data:
+        # Most projects do not set anything, and a TOML parser takes milliseconds to import.
+        return None
+    import tomllib
+
+    try:
+        content = tomllib.loads(data.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        warn(f"{path} is not valid TOML ({error}): its settings are left out", CacheFaultWarning)
+        return {}
+    table: dict[str, Any] | None = content.get("tool", {}).get("lazycache")
+    return table

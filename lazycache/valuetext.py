@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -102,7 +101,7 @@ def _labelled_parts(value: Any) -> list[tuple[str, Any]] | None:
         return [(f"{constant_text(name) or value_text(name)}: ", member) for name, member in dict(value).items()]
     if is_nest(value) and kind is not slice:
         return [(f"{name}=", member) for name, member in zip(kind._fields, value, strict=False)]
-    if dataclasses.is_dataclass(kind) or getattr(kind, "__repr__", None) is object.__repr__:
+    if hasattr(kind, "__dataclass_fields__") or getattr(kind, "__repr__", None) is object.__repr__:
         return [(f"{name}=", member) for name, member in dict(getattr(value, "__dict__", {})).items()] or None
     return None
 

@@ -14,15 +14,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from lazycache import protection, settings
-from lazycache.caching import default, inputs, pieces
+from lazycache.caching import default, inputs
 from lazycache.caching.counters import Counters
 from lazycache.caching.durations import Durations
 from lazycache.caching.layers import Layer, open_store
-from lazycache.caching.parallel import evaluate as evaluate_in
-from lazycache.caching.run import CachedEvaluation
 from lazycache.caching.upkeep import Upkeep
 from lazycache.evaluation import MISSING, PLAIN
-from lazycache.execution.workers import find_workers
 from lazycache.expressions import Node
 from lazycache.graph import find_nodes, substitute
 from lazycache.keys import key as key_of
@@ -33,6 +30,7 @@ if TYPE_CHECKING:
     import zarr
 
     from lazycache.caching.explanation import Explanation
+    from lazycache.caching.run import CachedEvaluation
     from lazycache_storage.record import FileState, Record
 
 logger = logging.getLogger("lazycache")
@@ -183,9 +181,13 @@ class Cache(Upkeep):
         Exception
             Whatever a function raises, unchanged.
         """
-        workers = None if n_jobs is None and executor is None else find_workers(n_jobs, executor)
         cache = self._limited(max_age, refresh)
-        value = cache.evaluate(x) if workers is None else evaluate_in(cache, x, workers)
+        if n_jobs is None and executor is None:
+            value = cache.evaluate(x)
+        else:
+            from lazycache.caching.parallel import evaluate_with
+
+            value = evaluate_with(cache, x, n_jobs, executor)
         return protection.writable_copy(value) if copy else value
 
     def evaluate(self, expression: Any) -> Any:
@@ -201,8 +203,14 @@ class Cache(Upkeep):
         values = self._run(roots)
         return substitute(expression, {id(root): value for root, value in zip(roots, values, strict=True)})
 
+    def _evaluation(self, roots: list[Node], may_run: bool = True) -> CachedEvaluation:
+        # Imported by the first miss: a hit needs none of it.
+        from lazycache.caching.run import CachedEvaluation
+
+        return CachedEvaluation(self, roots, may_run)
+
     def _run(self, roots: list[Node]) -> list[Any]:
-        return CachedEvaluation(self, roots).results()
+        return self._evaluation(roots).results()
 
     def _find_value(self, node: Node) -> Any:
         """Return the value of a node that is stored under its key, or MISSING."""
@@ -306,6 +314,8 @@ class Cache(Upkeep):
         >>> stored.shape, stored.chunks, float(stored[399, 299])
         ((400, 300), (100, 100), 119999.0)
         """
+        from lazycache.caching import pieces
+
         return pieces.open_array(self, expression)
 
     def put(self, expression: Node, value: Any) -> None:
@@ -316,7 +326,7 @@ class Cache(Upkeep):
         NotStorableError
             If the value cannot be written.
         """
-        CachedEvaluation(self, [expression]).put_by_hand(value)
+        self._evaluation([expression]).put_by_hand(value)
 
     def forget(self, expression: Node) -> bool:
         """Drop the result of a node; return whether there was one."""
@@ -335,7 +345,7 @@ class Cache(Upkeep):
             )
         if self.mode == "off" or expression._function is None:
             return None
-        return CachedEvaluation(self, [expression], may_run=False).root_record()
+        return self._evaluation([expression], may_run=False).root_record()
 
     def explain(self, expression: Node) -> Explanation:
         """Say why a node hits or misses; nothing is computed.

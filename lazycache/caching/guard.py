@@ -34,6 +34,7 @@ from lazycache.evaluation import MISSING
 from lazycache.telling import warn
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import ReadOnlyStoreError, RemovedEntryError
+from lazycache_storage.store import Store
 
 if TYPE_CHECKING:
     import zarr
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from lazycache_storage.gc import Trimmer
     from lazycache_storage.record import FileState, Record
     from lazycache_storage.spooling import Spool
-    from lazycache_storage.store import Store
 
 FAULTS = (OSError, sqlite3.Error, StoreError, msgspec.MsgspecError, MemoryError)
 
@@ -96,8 +96,6 @@ class GuardedStore:
         return self._store
 
     def _open(self) -> None:
-        from lazycache_storage.store import Store
-
         with self._lock:
             if self._store is not None or self._unusable:
                 return

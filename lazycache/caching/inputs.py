@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
@@ -128,13 +128,19 @@ def changed(leaf: HashedLeaf, function: str) -> NoReturn:
     raise InputChangedError(path=leaf._files[0].path, function=function)
 
 
+def _is_path(value: Any) -> bool:
+    # Whoever has a Path has imported pathlib, which this way costs those nothing who have none.
+    pathlib = sys.modules.get("pathlib")
+    return pathlib is not None and isinstance(value, pathlib.Path)
+
+
 def result_files(value: Any) -> tuple[FileState, ...]:
     """Return the states of the files and folders that a result names by Path."""
     found: list[FileState] = []
     stack, seen = [value], set()
     while stack:
         part = stack.pop()
-        if isinstance(part, Path):
+        if _is_path(part):
             try:
                 found.extend(files.mark_young((files.look(str(part), "result"),), in_key=False))
             except OSError as error:

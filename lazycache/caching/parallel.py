@@ -20,7 +20,7 @@ from lazycache.execution.parallel import evaluate as without_cache
 from lazycache.execution.schedule import Schedule
 from lazycache.execution.shipping import Surroundings
 from lazycache.execution.stand_ins import GivenResult, StoredResult, detach
-from lazycache.execution.workers import Workers
+from lazycache.execution.workers import Workers, find_workers
 from lazycache.expressions import Node
 from lazycache.graph import find_nodes, substitute
 from lazycache.keys import node_token
@@ -225,6 +225,12 @@ class ParallelCachedEvaluation(CachedEvaluation):
         self.finish(node)
         for gate in self._until_valued.pop(id(node), ()):
             gate.passed()
+
+
+def evaluate_with(cache: Cache, expression: Any, n_jobs: int | None, executor: Any) -> Any:
+    """Evaluate through a cache in the workers that were asked for, or here if that comes to one."""
+    workers = find_workers(n_jobs, executor)
+    return cache.evaluate(expression) if workers is None else evaluate(cache, expression, workers)
 
 
 def evaluate(cache: Cache, expression: Any, workers: Workers) -> Any:

@@ -17,6 +17,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+# What storing needs is there before a body runs: it may leave no descriptor for an import.
+import lazycache_storage.pickles
+import lazycache_storage.publishing  # noqa: F401
 from lazycache import current
 from lazycache.caching import inputs, pieces
 from lazycache.caching.cycles import refuse_cycle

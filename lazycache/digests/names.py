@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import sysconfig
 from functools import lru_cache
 from typing import Any
 
@@ -60,5 +59,7 @@ def is_installed(module: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_in_packages(file: str) -> bool:
+    import sysconfig
+
     folders = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
     return file.startswith(folders) or "/site-packages/" in file or "/dist-packages/" in file

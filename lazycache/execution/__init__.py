@@ -1,6 +1,5 @@
 """Evaluation, here or in workers: `compute`, and what a parallel evaluation is made of."""
 
-from lazycache.execution import collection  # dask's protocol for nodes
 from lazycache.execution.computing import compute
 
-__all__ = ["collection", "compute"]
+__all__ = ["compute"]

@@ -10,7 +10,7 @@ from lazycache.evaluation import PLAIN, Evaluation
 from lazycache.execution.stand_ins import StandIn, detach
 from lazycache.expressions import Node, computed
 from lazycache.keys import key, node_token
-from lazycache.nodes import inner_first, register_collection
+from lazycache.nodes import inner_first
 
 
 class Argument(StandIn):
@@ -126,4 +126,5 @@ class Collection:
         return get(graph, names, **options)
 
 
-register_collection(Collection())
+PROTOCOL = Collection()
+"""What the dunder methods of nodes lead to."""

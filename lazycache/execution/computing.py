@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from lazycache.evaluation import PLAIN
-from lazycache.execution.parallel import evaluate
-from lazycache.execution.workers import find_workers
 
 
 def compute(x: Any, n_jobs: int | None = None, executor: Any = None) -> Any:
@@ -49,5 +47,10 @@ def compute(x: Any, n_jobs: int | None = None, executor: Any = None) -> Any:
     >>> compute({"twice": 2 * x, "plain": 5})
     {'twice': 6, 'plain': 5}
     """
+    if n_jobs is None and executor is None:
+        return PLAIN.evaluate(x)
+    from lazycache.execution.parallel import evaluate
+    from lazycache.execution.workers import find_workers
+
     workers = find_workers(n_jobs, executor)
     return PLAIN.evaluate(x) if workers is None else evaluate(x, workers)

@@ -1,20 +1,25 @@
 """Values to bytes and references to objects, and back."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lazycache_storage.arrays import SUBCLASS_NAMES
 from lazycache_storage.errors import UntrustedPickleError
-from lazycache_storage.objects import Sink
-from lazycache_storage.pickles import decode_pickle, encode_pickle
-from lazycache_storage.plain import NotPlain
-from lazycache_storage.plain_decoder import Load, decode_plain
-from lazycache_storage.plain_encoder import encode_object, encode_plain, integer_form
 from lazycache_storage.record import ObjectRef, PayloadKind
+
+if TYPE_CHECKING:
+    from lazycache_storage.objects import Sink
+    from lazycache_storage.plain_decoder import Load
+
+# What a small result does not need is imported where it is needed: a first hit is to be quick.
 
 _SCALARS = frozenset({type(None), bool, int, float})
 _SHORT = 1000
+# A form that is not a native value is a list: MessagePack's fixarray, array 16 and array 32.
+_LIST_HEADS = frozenset({*range(0x90, 0xA0), 0xDC, 0xDD})
+_unpack_scalar = msgspec.msgpack.Decoder(None | bool | int | float | str).decode
 _pack = msgspec.msgpack.Encoder().encode
 
 
@@ -39,12 +44,20 @@ def encode(value: Any, sink: Sink) -> tuple[PayloadKind, bytes, tuple[ObjectRef,
         try:
             return "plain", _pack(value), ()
         except OverflowError:
+            from lazycache_storage.plain_encoder import integer_form
+
             return "plain", _pack(integer_form(value)), ()
+    from lazycache_storage.arrays import SUBCLASS_NAMES
+    from lazycache_storage.plain import NotPlain
+    from lazycache_storage.plain_encoder import encode_object, encode_plain
+
     try:
         if kind in SUBCLASS_NAMES and sink.cuts(value):
             return "plain", encode_object(value, sink), sink.refs
         return "plain", encode_plain(value, sink), sink.refs
     except (NotPlain, RecursionError):
+        from lazycache_storage.pickles import encode_pickle
+
         # pickle needs less of the stack than the forms do.
         return "pickle", encode_pickle(value, sink), sink.refs
 
@@ -71,7 +84,17 @@ def decode(kind: PayloadKind, payload: bytes, load: Load, *, allow_pickle: bool 
         If the value is a pickle and `allow_pickle` is false.
     """
     if kind == "plain":
+        if payload and payload[0] not in _LIST_HEADS:
+            try:
+                return _unpack_scalar(payload)
+            except msgspec.MsgspecError:
+                # What is wrong with it is told below.
+                pass
+        from lazycache_storage.plain_decoder import decode_plain
+
         return decode_plain(payload, load, where)
     if not allow_pickle:
         raise UntrustedPickleError(path=where, reason="pickles are not allowed here (allow_pickle=False)")
+    from lazycache_storage.pickles import decode_pickle
+
     return decode_pickle(payload, load, where)

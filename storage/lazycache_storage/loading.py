@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from lazycache_storage import chunked, codec, fsio, layout, mapping, objects, trust
+from lazycache_storage import codec, fsio, layout, trust
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import UntrustedPickleError
 from lazycache_storage.memory import Memory
@@ -78,6 +78,8 @@ class Loader:
         # A signature vouches for the names of objects, and only their content for what they are named.
         is_watched = bool(self._signer.is_active and (record.blob or refs) and trust.why_untrusted(self._path))
         if record.blob is not None:
+            from lazycache_storage import objects
+
             self._counters.opened += 1
             path = self._object_path(record.blob)
             payload = objects.read_blob(path, record.blob, use_map=not self._network, verify=is_suspect or is_watched)
@@ -86,11 +88,16 @@ class Loader:
     def _array(self, ref: ObjectRef, is_suspect: bool, is_watched: bool) -> Any:
         array = self._memory.live_array(ref)
         if array is None:
+            from lazycache_storage import objects
+
             self._counters.opened += 1
             path = self._object_path(ref)
             verify = is_watched or (is_suspect and ref.name not in self._verified)
-            if ref.chunked and chunked.content_bytes(ref) > mapping.memory_limit():
-                return chunked.open_handle(path, ref, verify=verify)
+            if ref.chunked:
+                from lazycache_storage import chunked, mapping
+
+                if chunked.content_bytes(ref) > mapping.memory_limit():
+                    return chunked.open_handle(path, ref, verify=verify)
             # What somebody else may write to would not stay as it was verified.
             array = objects.open_array(path, ref, use_map=not (self._network or is_watched), verify=verify)
             if verify:

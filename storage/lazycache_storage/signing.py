@@ -5,7 +5,6 @@ key that the record is under; the objects count by their names, which are
 digests of their content. It is checked before anything is decoded.
 """
 
-import hmac
 from hashlib import sha256
 from typing import Literal
 
@@ -77,6 +76,8 @@ class Signer:
 
     def verify(self, key: bytes, record: Record) -> bool:
         """Tell whether a record was signed, for this key, by somebody who knows the secret."""
+        import hmac
+
         if not record.signature or not hmac.compare_digest(record.signature, self._signature(key, record)):
             return False
         self._vouch(record)
@@ -98,6 +99,8 @@ class Signer:
     def _signature(self, key: bytes, record: Record) -> bytes:
         # A pin changes nothing of what is loaded, and the boot only whether it is compared once more.
         signed = encode_record(msgspec.structs.replace(record, signature=b"", boot="", pinned=False))
+        import hmac
+
         return hmac.digest(self._secret, _DOMAIN + key + signed, "sha256")
 
 

@@ -3,19 +3,19 @@
 The order of operations, and what it promises, is in ``FORMAT.md``.
 """
 
+from __future__ import annotations
+
 import logging
 import os
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from lazycache_storage import codec, founding, fsio, layout, removing
+from lazycache_storage import codec, founding, fsio, layout
 from lazycache_storage.arrayhash import array_digest
-from lazycache_storage.arrays import Array
-from lazycache_storage.chunked import Chunking
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError, NotStorableError, RemovedEntryError, UnsignedEntryError
 from lazycache_storage.index import Row
@@ -23,11 +23,15 @@ from lazycache_storage.loading import Counters, Loader, is_from_another_boot
 from lazycache_storage.locks import Claim
 from lazycache_storage.memory import NOTHING, Memory, cannot_change
 from lazycache_storage.notes import Notes
-from lazycache_storage.objects import Sink
-from lazycache_storage.publishing import Publisher
 from lazycache_storage.record import FileState, Record, Stored, decode_record, encode_record
 from lazycache_storage.rows import Rows
 from lazycache_storage.signing import Signer
+
+if TYPE_CHECKING:
+    from lazycache_storage.arrays import Array
+    from lazycache_storage.chunked import Chunking
+    from lazycache_storage.objects import Sink
+    from lazycache_storage.publishing import Publisher
 
 log = logging.getLogger("lazycache")
 
@@ -216,7 +220,7 @@ class Store(Notes):
         """
         self._rows.check_writable()
         replaced = {key for key in keys if replace or key in self._unreadable}
-        publisher = Publisher(self.path, self.index, self.signer)
+        publisher = self._publisher()
         for trust in (True, False):
             with publisher.staging(trust=trust, digest=digest, chunking=chunking) as sink:
                 record = self._encode(value, record_fields, sink, publisher)
@@ -237,6 +241,8 @@ class Store(Notes):
     def forget(self, key: Digest) -> bool:
         """Remove the record under `key`, and the objects that only it needed; return whether there was one."""
         self._memory.drop(key)
+        from lazycache_storage import removing
+
         return removing.forget(self._rows, key)
 
     def update(self, key: Digest, record: Record) -> bool:
@@ -253,7 +259,7 @@ class Store(Notes):
     def link(self, key: Digest, record: Record) -> bool:
         """Write a record that was found under another key under `key` too; False if an object of it is gone."""
         self._rows.check_writable()
-        publisher = Publisher(self.path, self.index, self.signer)
+        publisher = self._publisher()
         with self._rows.transaction() as transaction:
             written = publisher.link(transaction, key, record)
         if written is not None:
@@ -368,6 +374,12 @@ class Store(Notes):
         except CorruptEntryError:
             # As if it were not there: what is put next replaces it.
             return None
+
+    def _publisher(self) -> Publisher:
+        # Imported by the first write: a hit is to find the library small.
+        from lazycache_storage.publishing import Publisher
+
+        return Publisher(self.path, self.index, self.signer)
 
     def _encode(self, value: object, fields: Mapping[str, Any], sink: Sink, publisher: Publisher) -> Record:
         kind, payload, refs = codec.encode(value, sink)

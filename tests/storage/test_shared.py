@@ -26,6 +26,8 @@ import os, diskcache, filelock, numpy, zarr
 # Other users may not read the libraries of this one, so all that is needed is imported now.
 zarr.create_array({}, data=numpy.arange(10.0), compressors="auto")[...]
 import lazycache_storage.chunked, lazycache_storage.spooling, lazycache_storage.gc.run, shutil
+# The other users may not read where Python is.
+import lazycache_storage.chunked, lazycache_storage.pickles, lazycache_storage.publishing, lazycache_storage.removing
 from lazycache_storage import fsio
 from lazycache_storage.gc import GcLimits, plan_gc, run_gc
 

@@ -561,6 +561,7 @@ def test_read_only_reads_everything_and_writes_nothing(store: Store) -> None:
 OTHER_USER = """
 # The other user may not read where Python is.
 import diskcache, filelock
+import lazycache_storage.chunked, lazycache_storage.pickles, lazycache_storage.publishing, lazycache_storage.removing
 os.setuid(65534)
 store = Store(sys.argv[1])
 say(store.read_only, store.load(store.find(key(1)), key(1)).sum())
