@@ -48,6 +48,10 @@ class Claims:
         A claim is written before the first result, so whoever asks after it
         found a result finds the claim too.
         """
+        function = node._function
+        if function.is_pure and all(dep._function is None for dep in node._deps):
+            # The commonest call needs no walk.
+            return bool(function.version) and self._is_contested(function)
         functions = self._functions(node)
         if any(self._is_contested(function) for function in functions):
             return True

@@ -327,12 +327,27 @@ def why_untrusted(path: str) -> str:
     return ""
 
 
-def refuse_links(path: str) -> None:
-    """Raise CorruptEntryError if an object, or the folder that it is in, is a link."""
-    for part in (os.path.dirname(path), path):
-        found = stat(part, follow=False)
-        if found is not None and stat_bits.S_ISLNK(found.st_mode):
+def refuse_links(path: str, known: set[str] | None = None) -> None:
+    """Raise CorruptEntryError if an object, or the folder that it is in, is a link.
+
+    Parameters
+    ----------
+    path : str
+    known : set of str, optional
+        Folders that are known to be none; this one joins them.
+    """
+    folder = path[: path.rindex("/")]
+    for part in (path,) if known is not None and folder in known else (folder, path):
+        try:
+            mode = os.lstat(part).st_mode
+        except OSError as error:
+            if is_gone(error):
+                continue
+            raise
+        if stat_bits.S_ISLNK(mode):
             raise CorruptEntryError(path=part, reason="a link, which may lead anywhere, in place of an object")
+    if known is not None:
+        known.add(folder)
 
 
 def drop_link(path: str) -> None:

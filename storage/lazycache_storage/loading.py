@@ -61,6 +61,8 @@ class Loader:
         self._signer = signer
         # Objects of another boot whose content was compared in this process.
         self._verified: set[bytes] = set()
+        # Folders of objects that were looked at: nobody but the owner of the store can turn them into links.
+        self._real_folders: set[str] = set()
 
     def load(self, record: Record, key: bytes | None = None) -> Any:
         """Return the value of a record, which was found under `key`.
@@ -107,7 +109,7 @@ class Loader:
 
     def _object_path(self, ref: ObjectRef) -> str:
         path = layout.object_path(self._path, Digest(ref.name), ref.kind)
-        fsio.refuse_links(path)
+        fsio.refuse_links(path, self._real_folders)
         return path
 
     def _check_pickle(self, record: Record, key: bytes | None) -> None:

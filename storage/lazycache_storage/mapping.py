@@ -39,6 +39,10 @@ def map_limit() -> int:
     return _MOST_MAPS if soft == resource.RLIM_INFINITY else min(soft // 2, _MOST_MAPS)
 
 
+_FEW_MAPS = 8
+"""So many maps are within any limit, which then need not be asked for."""
+
+
 def memory_limit() -> int:
     """Return the size of the largest array to have in memory: half of what this process may take."""
     limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
@@ -80,7 +84,7 @@ def open_buffer(path: str, nbytes: int, *, use_map: bool = True) -> tuple[bytes 
             if len(data) == nbytes:
                 return data, found.st_mtime_ns
             os.lseek(descriptor, 0, os.SEEK_SET)
-        elif use_map and len(_live) < map_limit():
+        elif use_map and (len(_live) < _FEW_MAPS or len(_live) < map_limit()):
             mapped = _map(descriptor, nbytes)
             if mapped is not None:
                 return mapped, found.st_mtime_ns
