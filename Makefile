@@ -18,7 +18,8 @@ test: .venv/.test
 
 # Apart from the other tests, since torch is large.
 test-torch: .venv/.torch
-	$(BIN)/python -m pytest -n 2 tests/array/test_backends.py tests/digests/test_optional_libraries.py
+	$(BIN)/python -m pytest -n 2 tests/array/test_backends.py tests/digests/test_optional_libraries.py \
+		tests/caching/test_values.py
 
 check: lint types doctest wheel
 
