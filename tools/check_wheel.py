@@ -28,10 +28,19 @@ def main() -> None:
         run(python, "-c", "import lazycache; assert 'bare' in lazycache.__file__", cwd=folder)
         run(folder / "bare" / "bin" / "lazycache-gc", "--help", cwd=folder, stdout=subprocess.DEVNULL)
         run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *example_requirements())
-        for example in sorted((ROOT / "examples").glob("**/*.py")):
-            if "if __name__" in example.read_text():
-                print(f"running {example.relative_to(ROOT)} on the wheel", flush=True)
-                run(python, example, cwd=folder, env={**os.environ, "LAZYCACHE_DIR": str(folder / "store")})
+        for example in examples():
+            print(f"running {example.relative_to(ROOT)} on the wheel", flush=True)
+            run(python, example, cwd=folder, env={**os.environ, "LAZYCACHE_DIR": str(folder / "store")})
+
+
+def examples() -> list[Path]:
+    """Return what is run of each example: its demo, else its one script."""
+    found = []
+    for folder in sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir()):
+        scripts = sorted(folder.glob("*.py"))
+        if scripts:
+            found.append(next((script for script in scripts if script.name == "demo.py"), scripts[0]))
+    return found
 
 
 def example_requirements() -> list[str]:
