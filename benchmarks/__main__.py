@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-from benchmarks.table import RESULTS, Row, report
+from benchmarks.table import RESULTS, Row, replace_sections, report
 
 SECTIONS = {
     "startup": "Start",
@@ -19,15 +19,14 @@ SECTIONS = {
 
 
 def main(chosen: list[str]) -> None:
-    """Run the chosen sections, or all of them; only a run of all writes the file."""
+    """Run the chosen sections, or all of them, and write them to the file; each is measured in one run."""
     sections: dict[str, list[Row]] = {}
     for name in chosen or SECTIONS:
         print(f"measuring {name} ...", file=sys.stderr, flush=True)
         sections[SECTIONS[name]] = importlib.import_module(f"benchmarks.{name}").rows()
     text = report(sections)
     print(text)
-    if not chosen:
-        RESULTS.write_text(text + "\n")
+    RESULTS.write_text(replace_sections(RESULTS.read_text(), sections) if chosen else text)
 
 
 if __name__ == "__main__":

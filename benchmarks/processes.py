@@ -54,7 +54,9 @@ def run(code: str, **names: Any) -> dict[str, float]:
         environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'storage'}"}
         # An installed package has its bytecode; so must what is measured.
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, env=environment, check=False)
+        done = subprocess.run(
+            [sys.executable, str(path)], capture_output=True, text=True, env=environment, check=False, cwd=folder
+        )
     if done.returncode:
         raise RuntimeError(f"a measurement failed:\n{done.stderr[-3000:]}")
     figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -53,11 +54,25 @@ def report(sections: dict[str, list[Row]]) -> str:
         "`of bound` is ours divided by the bound that the same run measured: at most 1 meets it.",
         "",
     ]
-    for title, rows in sections.items():
-        lines += [f"## {title}", "", "| what | bound | measured | of bound | met |", "|---|---|---|---:|---|"]
-        lines += [f"| {row.what} | {row.bound} | {row.measured} | {row.ratio:.2f} | {row.met} |" for row in rows]
-        lines.append("")
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n" + "\n".join(section(title, rows) for title, rows in sections.items())
+
+
+def section(title: str, rows: list[Row]) -> str:
+    """Return one section of the report as Markdown."""
+    lines = [f"## {title}", "", "| what | bound | measured | of bound | met |", "|---|---|---|---:|---|"]
+    lines += [f"| {row.what} | {row.bound} | {row.measured} | {row.ratio:.2f} | {row.met} |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def replace_sections(text: str, sections: dict[str, list[Row]]) -> str:
+    """Return a report with some of its sections measured anew."""
+    head, *parts = re.split(r"(?m)^(?=## )", text)
+    titles = [part.partition("\n")[0].removeprefix("## ") for part in parts]
+    anew = [
+        section(title, sections[title]) + "\n" if title in sections else part
+        for title, part in zip(titles, parts, strict=True)
+    ]
+    return (head + "".join(anew)).rstrip() + "\n"
 
 
 def machine() -> str:
