@@ -119,21 +119,16 @@ def node_token(node: Node) -> bytes:
     return b"K" + node._key  # type: ignore[no-any-return]
 
 
-def resolved_key(node: Node, token_of: TokenOf) -> Digest:
-    """Return the key of a call with other tokens for the nodes that it depends on.
+def call_key(node: Node, token_of: TokenOf) -> Digest:
+    """Return the key of a call whose dependencies have the tokens that `token_of` gives.
 
     Parameters
     ----------
     node : Node
         A call.
     token_of : callable
-        Gives the token of each dependency, for instance that of its recorded result.
+        Gives the token of each dependency: its own, or that of its recorded result.
     """
-    return call_key(node, token_of)
-
-
-def call_key(node: Node, token_of: TokenOf) -> Digest:
-    """Return the key of a call whose dependencies have the tokens that `token_of` gives."""
     # The function last: another thread that computes an array takes it away first.
     args, kwargs = node._args, node._kwargs
     function = node._function

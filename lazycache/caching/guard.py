@@ -99,6 +99,8 @@ class GuardedStore:
         with self._lock:
             if self._store is not None or self._unusable:
                 return
+            if not self._read_only and not os.path.isdir(self.path):
+                logger.info("results are kept in a new store, %s", self.path)
             try:
                 self._store = Store(self.path, read_only=self._read_only, **self._options)
             except FAULTS as error:
@@ -312,11 +314,6 @@ class GuardedStore:
                 store.close()
             except FAULTS as error:
                 self.fault("close the store", error)
-
-    def say_where(self) -> None:
-        """Log where a new store is about to be made."""
-        if not os.path.isdir(self.path):
-            logger.info("results are kept in a new store, %s", self.path)
 
 
 def _cause(error: BaseException) -> str:

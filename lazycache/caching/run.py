@@ -28,7 +28,8 @@ from lazycache.caching.readfiles import ReadFiles
 from lazycache.evaluation import MISSING, Evaluation, annotate, call_operation, call_pure, gather, leaf_value
 from lazycache.expressions import HashedLeaf, Node, computed
 from lazycache.files import mark_young
-from lazycache.keys import node_token, resolved_key, take_keys
+from lazycache.keys import call_key as key_of_call
+from lazycache.keys import node_token, take_keys
 from lazycache.show import summary
 from lazycache_storage.digest import Digest
 
@@ -189,7 +190,7 @@ class CachedEvaluation(Evaluation):
     def _pass_through(self, node: Node) -> None:
         """Name a node that is not stored by what is known of the nodes below."""
         if any(id(dep) in self._tokens for dep in node._deps):
-            self._tokens[id(node)] = b"K" + resolved_key(node, self._token_of)
+            self._tokens[id(node)] = b"K" + key_of_call(node, self._token_of)
         self._files.collect(node, ())
 
     def _token_of(self, node: Node) -> bytes:
@@ -230,7 +231,7 @@ class CachedEvaluation(Evaluation):
 
         elif not any(id(dep) in self._tokens for dep in node._deps):
             return node._key, ()
-        return resolved_key(node, token_of), deferred
+        return key_of_call(node, token_of), deferred
 
     def _alias(self, node: Node, record: Record, deferred: tuple[FileState, ...]) -> None:
         """Record, under its own key too, a result that was found under the call key."""

@@ -78,3 +78,11 @@ def test_a_working_folder_that_was_removed_stops_nobody(
         warnings.simplefilter("error")
         assert cache(computed(20) + 6) == 26
     assert computed(20) + 6 in Cache(tmp_path / ("environment" if place == "environment" else "user/lazycache"))
+
+
+def test_one_log_line_says_where_a_new_store_is_made(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    node = computed(1) + 1
+    with caplog.at_level("INFO", logger="lazycache"):
+        for _ in range(2):
+            Cache(tmp_path / "a new place")(node)
+    assert [str(tmp_path / "a new place") in message for message in caplog.messages].count(True) == 1

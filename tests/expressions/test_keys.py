@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lazycache import UnhashableError, compute, computed, digest, key, lazy
-from lazycache.keys import node_token, resolved_key, take_keys
+from lazycache.keys import call_key, node_token, take_keys
 
 
 def test_expressions_are_keys_of_a_dict() -> None:
@@ -93,9 +93,9 @@ def test_resolved_keys_replace_the_tokens_of_direct_dependencies() -> None:
     outer = inner + [inner, 1] + x
     call = computed(sorted)(inner, [inner, 3], reverse=x)
     take_keys([outer, call])
-    assert resolved_key(call, node_token) == key(call)
+    assert call_key(call, node_token) == key(call)
     stands_for = {id(inner): node_token(computed(20))}
-    resolved = resolved_key(call, lambda node: stands_for.get(id(node)) or node_token(node))
+    resolved = call_key(call, lambda node: stands_for.get(id(node)) or node_token(node))
     assert resolved == key(computed(sorted)(20, [20, 3], reverse=x)) != key(call)
 
 
