@@ -220,6 +220,10 @@ class Node:
         """Return the token of a leaf, taking it if need be."""
         raise NotImplementedError
 
+    def _pinned(self) -> Node:
+        """Return an equal node that no other thread can turn into a leaf, as `LazyArray.compute` does."""
+        return self
+
     def _state(self) -> tuple[Any, ...]:
         """Return what a pickle needs to build an equal node; nodes in it are found by `find_nodes`."""
         raise NotImplementedError

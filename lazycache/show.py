@@ -184,16 +184,19 @@ class _Printer:
         text, precedence = step
         if self._one_line:
             return clip(text, self._width), precedence
-        if node is self._root or (self._uses[id(node)] == 1 and len(text) <= self._width):
+        if node is self._root or (self._uses.get(id(node)) == 1 and len(text) <= self._width):
             return step
         name = f"e{len(self.lines) + 1}"
         self.lines.append(f"{name} = {text}")
         return name, ATOM
 
     def _step(self, node: Node) -> Text:
+        # The function last: another thread that computes an array takes it away first.
+        args, kwargs = node._args, node._kwargs
         function = node._function
+        if function is None:
+            return self._leaf(node)
         kind = getattr(function, "kind", "call")
-        args = node._args
         if kind == "infix" and len(args) == 2:
             return self._infix(function, args)
         if kind == "prefix":
@@ -203,13 +206,13 @@ class _Printer:
         if kind == "attribute":
             return f"{self._primary(args[0])}.{args[1]}", PRIMARY
         if kind == "method":
-            return f"{self._primary(args[0])}.{args[1]}({self._arguments(args[2:], node._kwargs)})", PRIMARY
+            return f"{self._primary(args[0])}.{args[1]}({self._arguments(args[2:], kwargs)})", PRIMARY
         if kind == "apply":
-            return f"{self._primary(args[0])}({self._arguments(args[1:], node._kwargs)})", PRIMARY
+            return f"{self._primary(args[0])}({self._arguments(args[1:], kwargs)})", PRIMARY
         name = function.name
         if name.startswith("numpy."):
             name = "np." + name.removeprefix("numpy.")
-        return f"{name}({self._arguments(args, node._kwargs)})", PRIMARY
+        return f"{name}({self._arguments(args, kwargs)})", PRIMARY
 
     def _infix(self, function: Any, args: tuple[Any, ...]) -> Text:
         precedence = function.precedence

@@ -119,6 +119,16 @@ class ArrayNode(Node):
             self._deps = ()
             self._depth = 0
 
+    def _pinned(self) -> Node:
+        # The function last: another thread that computes this array takes it away first.
+        args, kwargs, deps = self._args, self._kwargs, self._deps
+        function = self._function
+        if function is None:
+            return self
+        twin = _blank(function, args, kwargs, self._shape, self._dtype, self._backend, deps)
+        twin._key = self._key
+        return twin
+
     def _state(self) -> tuple[Any, ...]:
         # The function last: another thread that computes this array takes it away first.
         args, kwargs, key = self._args, self._kwargs, self._key

@@ -49,7 +49,7 @@ class Claims:
         found a result finds the claim too.
         """
         function = node._function
-        if function.is_pure and all(dep._function is None for dep in node._deps):
+        if function is not None and function.is_pure and all(dep._function is None for dep in node._deps):
             # The commonest call needs no walk.
             return bool(function.version) and self._is_contested(function)
         functions = self._functions(node)

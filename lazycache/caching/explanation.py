@@ -57,6 +57,7 @@ def explain(cache: Cache, node: Node) -> Explanation:
     if not isinstance(node, Node):
         raise TypeError(f"only lazy expressions can be explained, not a {type(node).__name__}: wrap it in computed()")
     key, text = key_of(node), summary(node)
+    node = node._pinned()
     if node._function is None:
         return Explanation(True, key.hex(), text, ("a value, which is not looked up",), None)
     evaluation = CachedEvaluation(cache, [node], may_run=False)
@@ -64,7 +65,7 @@ def explain(cache: Cache, node: Node) -> Explanation:
     if record is not None:
         return Explanation(True, key.hex(), text, (), record)
     causes = [
-        f"needs {summary(missing)}, which is not stored" for missing in evaluation.missing() if missing is not node
+        f"needs {summary(missing)}, which is not stored" for missing in evaluation.missing() if missing._key != key
     ]
     stale = cache._guard.find(key)
     if stale is not None:

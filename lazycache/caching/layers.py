@@ -56,7 +56,9 @@ class Layer:
         if self.claims.contested(node):
             return None
         function = node._function
-        if function.is_pure and function.max_age is not None and record.created < time.time() - function.max_age:
+        # An array may have been computed by another thread in the meantime.
+        pure = function is not None and function.is_pure
+        if pure and function.max_age is not None and record.created < time.time() - function.max_age:
             return None
         if not record.files:
             return record

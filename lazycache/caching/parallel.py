@@ -87,14 +87,15 @@ class ParallelCachedEvaluation(CachedEvaluation):
         if first is not node:
             self._take_over(node, first)
         elif self.is_kept(node):
-            if node._function.is_pure and node._function.defers(node._args):
+            function = node._function
+            if function.is_pure and function.defers(node._args):
                 self._with_values(node, partial(self._settle_kept, node))
             else:
                 self._settle_kept(node)
             return
         else:
             self._pass_through(node)
-            if node._function.is_pure and id(node) in self._root_ids:
+            if id(node) in self._root_ids and node._function.is_pure:
                 self._want(node)
         self._close(node)
 

@@ -59,12 +59,15 @@ class CachedEvaluation(Evaluation):
     """
 
     def __init__(self, cache: Cache, roots: Sequence[Node], may_run: bool = True) -> None:
-        super().__init__(roots, cache)
+        # Taken in the nodes that the user holds, and then in their twins.
+        take_keys(roots)
+        super().__init__([root._pinned() for root in roots], cache)
         self._cache = cache
         self._guard = cache._guard
         self._may_run = may_run
-        self._root_ids = {id(root) for root in roots}
-        self._first: dict[Digest, Node] = {}
+        self._root_ids = {id(root) for root in self._roots}
+        # The first node of each key: of a root's key the root, so that it is stored wherever else it occurs.
+        self._first = {root._key: root for root in reversed(self._roots) if root._function is not None}
         self._needs: dict[int, Sequence[Node]] = {}
         self._records: dict[int, Record] = {}
         self._call_keys: dict[int, Digest] = {}
@@ -74,7 +77,6 @@ class CachedEvaluation(Evaluation):
 
     def results(self) -> list[Any]:
         """Return the values of the roots."""
-        take_keys(self._roots)
         for root in self._roots:
             inputs.check_leaves(root)
         self.plan()
@@ -95,7 +97,6 @@ class CachedEvaluation(Evaluation):
 
     def root_record(self) -> Record | None:
         """Return the record of the one root if it is there; nothing is run."""
-        take_keys(self._roots)
         (root,) = self._roots
         inputs.check_leaves(root)
         self.plan()
@@ -112,7 +113,6 @@ class CachedEvaluation(Evaluation):
 
     def put_by_hand(self, value: Any) -> Record | None:
         """Store `value` as the result of the one root."""
-        take_keys(self._roots)
         (root,) = self._roots
         files = tuple(state for leaf in root._inputs for state in mark_young(leaf._files, in_key=True))
         named = inputs.result_files(value)
@@ -132,9 +132,13 @@ class CachedEvaluation(Evaluation):
         return found
 
     def _find_needs(self, node: Node) -> Sequence[Node]:
-        if node._function is None:
+        function = node._function
+        if function is None:
             return ()
-        first = self._first.setdefault(node._key, node)
+        first = self._first.get(node._key)
+        if first is None:
+            # What is stored is looked at again and again, so it stays a call to the end, as the roots do.
+            first = self._first[node._key] = node._pinned() if function.is_pure else node
         if first is not node:
             return (first,)
         if self.is_kept(node):
@@ -148,10 +152,11 @@ class CachedEvaluation(Evaluation):
 
     def is_kept(self, node: Node) -> bool:
         """Say whether the result of `node` is stored: pure calls, and the roots."""
+        if id(node) in self._root_ids:
+            return not node._function.is_pure or bool(node._function.stored)
+        # Another thread may have computed an array in the meantime.
         function = node._function
-        if function.is_pure:
-            return bool(function.stored)
-        return id(node) in self._root_ids
+        return function is not None and function.is_pure and bool(function.stored)
 
     def _adopt(self, node: Node, record: Record) -> None:
         self._records[id(node)] = record
@@ -291,7 +296,7 @@ class CachedEvaluation(Evaluation):
             started = time.perf_counter()
             try:
                 args = gather(node._args, self._values)
-                kwargs = _gather_kwargs(node, self._values)
+                kwargs = dict(zip(node._kwargs, gather(node._kwargs.values(), self._values), strict=True))
                 if function.is_pure:
                     args = function.resolve_arguments(node._args, args).args
                     value, nested = pieces.call(self._cache, node, args, kwargs, call_key, self.text(node))
@@ -388,11 +393,6 @@ class CachedEvaluation(Evaluation):
         if nested or deferred:
             self._files.read_unstored(node, inputs.union(inputs.as_nested(nested), deferred))
         return value
-
-
-def _gather_kwargs(node: Node, values: Mapping[int, Any]) -> dict[str, Any]:
-    names = list(node._kwargs)
-    return dict(zip(names, gather(node._kwargs.values(), values), strict=True))
 
 
 def _nodes_in(arg: Any) -> list[Node]:

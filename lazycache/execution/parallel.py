@@ -85,7 +85,9 @@ class ParallelEvaluation(Evaluation):
         return {id(root): values[id(root)] for root in self._roots}
 
     def _ready(self, rank: int, node: Node) -> None:
-        if node._function.is_pure:
+        # Another thread may have computed an array in the meantime.
+        function = node._function
+        if function is not None and function.is_pure:
             self._schedule.away(rank, partial(self._start, node), partial(self._receive, node))
         else:
             self._schedule.here(rank, partial(self._run_here, node))

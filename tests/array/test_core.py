@@ -8,14 +8,16 @@ import sys
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import lazycache.array as lz
-from lazycache import compute, computed, key, lazy, pure
+from lazycache import Cache, compute, computed, key, lazy, pure
 from lazycache.errors import NotComputedError, UnboundVariableError
+from lazycache.show import summary
 
 
 def test_a_node_knows_how_it_comes_about() -> None:
@@ -387,6 +389,38 @@ def test_threads_may_look_at_a_graph_that_another_computes() -> None:
                 assert len(set(map(float, results))) == 1
     finally:
         sys.setswitchinterval(interval)
+
+
+def test_threads_may_cache_a_graph_that_another_computes(tmp_path: Path) -> None:
+    def look(middle: lz.LazyArray, y: lz.LazyArray) -> list[Any]:
+        return [
+            lambda: y.compute(),
+            lambda: cache(y),
+            lambda: cache(y + 1.0) - 1.0,
+            lambda: sum(cache([middle, y, middle.sum()])[0]),
+            lambda: (cache.explain(y), y in cache, cache(y))[-1],
+            lambda: (repr(lazy(abs)(y)), summary(lazy(abs)(y)), compute(y))[-1],
+        ]
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    double = pure(version=1, name="threads.double")(_double)
+    try:
+        with Cache(tmp_path) as cache, ThreadPoolExecutor(6) as threads:
+            for round_ in range(40):
+                x = lz.array(np.arange(5.0) + round_)
+                for number in range(30):
+                    x = lz.sin(x) + number * 0.5
+                # The one in the middle is stored too, and can be computed in place.
+                middle = x.to(double)
+                results = [task.result() for task in [threads.submit(one) for one in look(middle, middle.sum())]]
+                assert np.ptp(results) <= 1e-12
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def _double(x: Any) -> Any:
+    return x * 2.0
 
 
 def test_history() -> None:
