@@ -12,8 +12,11 @@ never in a project.
 """
 
 import functools
+import math
+import numbers
 import os
 import re
+from datetime import timedelta
 from typing import Any, Literal, NamedTuple, get_args
 
 from lazycache.errors import CacheFaultWarning, SettingError
@@ -21,6 +24,7 @@ from lazycache.telling import warn
 
 Mode = Literal["rw", "ro", "refresh", "off"]
 Signatures = Literal["off", "on", "strict"]
+Age = float | str | timedelta
 
 _SHORTEST_KEY = 16
 
@@ -76,19 +80,42 @@ def parse_size(text: str, setting: str = "size") -> int:
     return int(float(match[1]) * _SIZE_UNITS[match[2] or ""])
 
 
-def age(value: Any, setting: str = "max_age") -> float:
-    """Return an age in seconds, given as a number of seconds or as a text.
+def size(value: Any, setting: str = "size") -> int:
+    """Return a number of bytes, given as a number or as a text.
 
     Examples
     --------
-    >>> age(90), age("7d")
-    (90.0, 604800.0)
+    >>> size(800), size("50GB")
+    (800, 50000000000)
+    """
+    if isinstance(value, str):
+        return parse_size(value, setting)
+    if not 0 <= _number(value) < math.inf:
+        raise SettingError(setting=setting, value=value, expected="a size such as '50GB', or bytes")
+    return int(value)
+
+
+def _number(value: Any) -> float:
+    """Return what is a number as a float, and NaN for all else."""
+    return float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
+
+
+def age(value: Any, setting: str = "max_age") -> float:
+    """Return an age in seconds, given as a number of seconds, a text or a timedelta.
+
+    Examples
+    --------
+    >>> age(90), age("7d"), age(timedelta(hours=2))
+    (90.0, 604800.0, 7200.0)
     """
     if isinstance(value, str):
         return parse_age(value, setting)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+    if isinstance(value, timedelta):
+        value = value.total_seconds()
+    seconds = _number(value)
+    if not seconds >= 0:
         raise SettingError(setting=setting, value=value, expected="an age such as '7d', or seconds")
-    return float(value)
+    return seconds
 
 
 def parse_age(text: str, setting: str = "age") -> float:

@@ -108,7 +108,7 @@ class Cache(Upkeep):
         self.mode = settings.mode() if mode is None else settings.check_mode(mode)
         found = settings.find_store_path()[0] if path is None else os.path.abspath(os.path.expanduser(os.fspath(path)))
         self.path = found
-        self.size_limit = settings.parse_size(size_limit) if isinstance(size_limit, str) else size_limit
+        self.size_limit = None if size_limit is None else settings.size(size_limit, "size_limit")
         self.counters = Counters()
         signing = settings.signatures(signatures)
         upstream = settings.upstream() if upstream is None else upstream
@@ -143,7 +143,7 @@ class Cache(Upkeep):
         x: Any,
         *,
         copy: bool = False,
-        max_age: float | str | None = None,
+        max_age: settings.Age | None = None,
         refresh: bool = False,
         n_jobs: int | None = None,
         executor: Any = None,
@@ -155,7 +155,7 @@ class Cache(Upkeep):
         x : node, or any nest of tuples, lists and dicts that holds nodes
         copy : bool
             Return a writable copy instead of the read-only result.
-        max_age : float or str, optional
+        max_age : float, str or timedelta, optional
             Seconds, or a text such as "7d"; older results, of `x` and of what
             it is made of, count as misses and are replaced.
         refresh : bool
@@ -234,7 +234,7 @@ class Cache(Upkeep):
         record = self._own.find_valid(key, node, self._since)
         return self._guard.find_upstream(key, node, self._since) if record is None else record
 
-    def _limited(self, max_age: float | str | None, refresh: bool) -> Self:
+    def _limited(self, max_age: settings.Age | None, refresh: bool) -> Self:
         """Return this cache with records older than that counting as misses."""
         if max_age is None and not refresh:
             return self

@@ -50,7 +50,7 @@ def cache(
     x: Any,
     *,
     copy: bool = False,
-    max_age: float | str | None = None,
+    max_age: settings.Age | None = None,
     refresh: bool = False,
     n_jobs: int | None = None,
     executor: Any = None,

@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from lazycache import settings
 from lazycache.caching.guard import GuardedMemo, GuardedStore
-from lazycache.settings import parse_age, parse_size
 
 if TYPE_CHECKING:
     from lazycache.caching.counters import Counters
@@ -58,8 +58,8 @@ class Upkeep:
         self,
         *,
         max_size: int | str | None = None,
-        max_age: float | str | None = None,
-        unused_for: float | str | None = None,
+        max_age: settings.Age | None = None,
+        unused_for: settings.Age | None = None,
         functions: Sequence[str] = (),
         stale_code: bool = False,
         missing_inputs: bool = False,
@@ -73,7 +73,7 @@ class Upkeep:
         max_size : int or str, optional
             Bytes that may remain ("50GB" works too). What is cheapest to get back
             per byte and least used goes first.
-        max_age, unused_for : float or str, optional
+        max_age, unused_for : float, str or timedelta, optional
             Seconds ("90d" works too) since a result was made, or last used.
         functions : sequence of str
             Patterns of function names, such as ``"ingest.*"``. Alone they drop
@@ -100,9 +100,9 @@ class Upkeep:
         from lazycache_storage.gc import GcLimits, plan_gc, run_gc
 
         limits = GcLimits(
-            max_size=parse_size(max_size) if isinstance(max_size, str) else max_size,
-            max_age=parse_age(max_age) if isinstance(max_age, str) else max_age,
-            unused_for=parse_age(unused_for) if isinstance(unused_for, str) else unused_for,
+            max_size=None if max_size is None else settings.size(max_size, "max_size"),
+            max_age=None if max_age is None else settings.age(max_age, "max_age"),
+            unused_for=None if unused_for is None else settings.age(unused_for, "unused_for"),
             functions=tuple(functions),
             stale_code=stale_code,
             missing_inputs=missing_inputs,

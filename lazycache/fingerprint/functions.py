@@ -28,7 +28,7 @@ def _write_own(walk: Walk, function: FunctionType, at: At, owner: type | None) -
     parts = [part(b"text", found.tree), *_encode_defaults(walk, function, at)]
     changed = {chain[0] for chain in found.names.chains if changes(chain)} | found.names.rebound
     for variable, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        if at.ignores(variable):
+        if at.ignores(variable, f"{name}.{variable}"):
             continue
         content = get_cell(cell)
         walk.watch.cell(cell, content)

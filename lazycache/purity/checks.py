@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -118,15 +118,44 @@ def check_rules(shown: str, signature: inspect.Signature, wanted: Wanted) -> tup
 
 def check_ignored_globals(shown: str, subject: Any, names: tuple[str, ...], parameters: str) -> None:
     """Refuse names in `ignore` that are neither parameters nor anything that the code refers to."""
-    code: CodeType | None = getattr(subject, "__code__", None)
-    known = _names_in(code) | set(subject.__globals__) if code is not None else set()
+    if not names:
+        return
+    known = _names_around(subject)
     for name in names:
         if not isinstance(name, str) or ("." not in name and name not in known):
             refuse(
                 shown,
                 f"ignore names {name!r}, which is no parameter (there are: {parameters}) and no global of its "
-                "module; one of another module is written 'module.name'",
+                "module; one of another module is written 'module.name', a closure variable of a helper 'helper.name'",
             )
+
+
+def _names_around(subject: Any) -> set[str]:
+    """Return the names that a function, and what it wraps and closes over, can refer to."""
+    names: set[str] = set()
+    seen: set[int] = set()
+    stack = [subject]
+    while stack:
+        function = stack.pop()
+        if isinstance(function, functools.partial):
+            function = function.func
+        code: CodeType | None = getattr(function, "__code__", None)
+        if id(function) in seen or (code is None and not hasattr(function, "__wrapped__")):
+            continue
+        seen.add(id(function))
+        stack.append(getattr(function, "__wrapped__", None))
+        if code is not None:
+            names |= _names_in(code) | set(function.__globals__)
+            stack.extend([cell.cell_contents for cell in function.__closure__ or () if _is_set(cell)])
+    return names
+
+
+def _is_set(cell: CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
 
 
 def _names_in(code: CodeType) -> set[str]:

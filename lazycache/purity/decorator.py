@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import BuiltinMethodType, MethodType, ModuleType
 from typing import Any, overload
 
+from lazycache import settings
 from lazycache.files import Hasher
 from lazycache.purity.binding import make_binder, signature_of
 from lazycache.purity.bound import BoundPure
@@ -42,7 +43,7 @@ def pure(
     chunks: Any = None,
     shards: Any = None,
     compressors: Any = None,
-    max_age: float | str | None = None,
+    max_age: settings.Age | None = None,
 ) -> Callable[[Callable[..., Any]], PureFunction]: ...
 def pure(
     function: Any = None,
@@ -59,7 +60,7 @@ def pure(
     chunks: Any = None,
     shards: Any = None,
     compressors: Any = None,
-    max_age: float | str | None = None,
+    max_age: settings.Age | None = None,
 ) -> Any:
     """Make a function pure: its calls build lazy expressions, and their results can be cached.
 
@@ -100,7 +101,7 @@ def pure(
         Compress array results with these Zarr codecs; by default, arrays in
         chunks are compressed as zarr-python does, and others are not. ``()``
         compresses nothing.
-    max_age : float or str, optional
+    max_age : float, str or timedelta, optional
         Seconds, or a text such as "7d", for which a result counts. After that
         the call runs again, and so does what was made of a result that has changed.
 

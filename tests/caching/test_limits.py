@@ -1,5 +1,6 @@
 """A size limit holds by itself; without one, nothing is ever dropped."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from lazycache import Cache, pure
-from lazycache.errors import NotStoredWarning
+from lazycache.errors import NotStoredWarning, SettingError
 
 
 @pure(version=1)
@@ -33,6 +34,34 @@ def test_a_limit_holds_without_a_call_of_gc(tmp_path: Path) -> None:
 
 def test_a_limit_as_text(tmp_path: Path) -> None:
     assert Cache(tmp_path / "store", size_limit="2.5MB").size_limit == 2_500_000
+
+
+@pytest.mark.parametrize("wrong", [-1, float("nan"), float("inf"), True, [7], "much"])
+def test_a_size_that_means_nothing_is_refused_and_drops_nothing(cache: Cache, wrong: Any) -> None:
+    cache(block(1))
+    with pytest.raises(SettingError, match="max_size"):
+        cache.gc(max_size=wrong)
+    with pytest.raises(SettingError, match="size_limit"):
+        Cache(cache.path, size_limit=wrong)
+    assert block(1) in cache
+
+
+@pytest.mark.parametrize("limit", ["max_age", "unused_for"])
+@pytest.mark.parametrize("wrong", [-1, float("nan"), timedelta(days=-1), True, "soon"])
+def test_an_age_that_means_nothing_is_refused_and_drops_nothing(cache: Cache, limit: str, wrong: Any) -> None:
+    cache(block(1))
+    with pytest.raises(SettingError, match=limit):
+        cache.gc(**{limit: wrong})
+    assert block(1) in cache
+
+
+def test_an_age_as_timedelta(cache: Cache) -> None:
+    cache(block(1))
+    cache.gc(max_age=timedelta(days=1), unused_for=timedelta(hours=1))
+    assert block(1) in cache
+    assert cache(block(1), max_age=timedelta(days=1))[0] == 1
+    cache.gc(max_age=timedelta(0))
+    assert block(1) not in cache
 
 
 def test_a_result_larger_than_the_limit_is_returned_with_a_warning(tmp_path: Path) -> None:

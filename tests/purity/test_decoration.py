@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lazycache import compute, computed, hash_by_file_date, key, pure
-from lazycache.errors import PurityError
+from lazycache.errors import FingerprintError, PurityError
 
 
 def add(a: Any, b: Any = 2) -> Any:
@@ -84,6 +84,37 @@ def test_what_is_no_function_is_refused(function: Any, words: str) -> None:
 def test_wrong_options_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(PurityError, match=words):
         pure(**options)(add)
+
+
+def _counting(calls: list[int]) -> Any:
+    def helper(x: int) -> int:
+        calls.append(x)
+        return x
+
+    return helper
+
+
+@pytest.mark.parametrize("name", ["calls", "_counting.<locals>.helper.calls"])
+def test_what_a_helper_closes_over_can_be_ignored(name: str) -> None:
+    calls: list[int] = []
+    helper = _counting(calls)
+
+    @functools.wraps(helper)
+    def wrapper(*args: int) -> int:
+        return int(helper(*args))
+
+    for function in (
+        lambda x: helper(x),
+        wrapper,
+        functools.lru_cache(helper),
+        functools.partial(lambda y, x: helper(x), 2),
+    ):
+        with pytest.raises(FingerprintError, match="`calls`"):
+            key(pure(function)(1))
+        f = pure(ignore=(name,))(function)
+        before = key(f(1))
+        calls.append(0)
+        assert key(f(1)) == before
 
 
 def test_pure_works_with_and_without_brackets() -> None:
