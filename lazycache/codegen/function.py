@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from lazycache.codegen.program import Program, Step, needed
+from lazycache.codegen.program import Program
+from lazycache.codegen.steps import Step, needed
 from lazycache.codegen.texts import Slot
 from lazycache.digests import Memo, digest, snapshot
 from lazycache.nests import find_nodes, is_nest, members, substitute
@@ -215,17 +216,20 @@ def _shape_of(tree: Any) -> Any:
 def _fold(order: list[Step], wanted: list[Node], inputs: Mapping[int, str]) -> dict[int, Any]:
     """Compute what the outputs need and what depends on no input; return the values by the id of their nodes."""
     changing = set(inputs)
-    calls = {step.identity for step in order if step.function is not None}
-    frontier: dict[int, Node] = {}
+    constants: dict[int, Step] = {}
     for step in order:
-        constant = [dep for dep in step.deps if id(dep) not in changing]
-        if len(constant) < len(step.deps):
-            changing.add(step.identity)
-            for dep in constant:
-                if id(dep) in calls:
-                    frontier[id(dep)] = dep
-    frontier.update((id(node), node) for node in wanted if id(node) not in changing and id(node) in calls)
-    if not frontier:
+        for dep in step.deps:
+            if id(dep) in changing:
+                changing.add(step.identity)
+                break
+        else:
+            if step.function is not None:
+                constants[step.identity] = step
+    if not constants:
         return {}
-    constants = list(frontier.values())
-    return dict(zip(frontier, Function((), constants, fold_constants=False)(), strict=True))
+    frontier = {id(node): node for node in wanted if id(node) in constants}
+    for step in order:
+        if step.identity in changing:
+            frontier.update((id(dep), dep) for dep in step.deps if id(dep) in constants)
+    values = Function((), list(frontier.values()), fold_constants=False)()
+    return dict(zip(frontier, values, strict=True))

@@ -1,16 +1,19 @@
-"""The program of some expressions: a line for each node, and the objects that the lines refer to."""
+"""The program of some expressions: its lines, and the objects that they refer to."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from keyword import iskeyword
 from typing import Any
 
 from lazycache.codegen.calls import Call
-from lazycache.codegen.merging import merge
-from lazycache.codegen.texts import naming, text_of
+from lazycache.codegen.steps import Step, needed
+from lazycache.codegen.templates import PLACE, Templates
 from lazycache.nests import find_nodes
 from lazycache.nodes import Node
+from lazycache.operators import COMPARISON, POWER, PRIMARY
+
+# The compiler of Python recurses into what is nested.
+_DEEPEST = 16
 
 
 def get_source(lz: Any, params: dict[str, Any] | None = None) -> str:
@@ -40,34 +43,10 @@ def get_source(lz: Any, params: dict[str, Any] | None = None) -> str:
     """
     objects: dict[str, Any] = {} if params is None else params
     wanted = find_nodes(lz)
-    program = Program(needed(wanted, {}, {}), wanted, {}, reuse=False)
+    program = Program(needed(wanted, {}, {}), wanted, {}, compact=False)
     objects.update(program.constants)
     objects.update({name: call.resolve() for name, call in program.calls.items()})
     return "\n".join(program.lines)
-
-
-class Step:
-    """A node as it was when it was looked at, since another thread may compute an array meanwhile.
-
-    Attributes
-    ----------
-    identity : int
-        The id of the node.
-    function, args, kwargs, deps, value, backend
-        What the node has under these names.
-    """
-
-    __slots__ = ("args", "backend", "deps", "function", "identity", "kwargs", "value")
-
-    def __init__(self, node: Node) -> None:
-        self.identity = id(node)
-        # The function last: an array that becomes a leaf loses it first.
-        self.args = node._args
-        self.kwargs = node._kwargs
-        self.deps = node._deps
-        self.function = function = node._function
-        self.value = node._value if function is None else None
-        self.backend = getattr(node, "_backend", None)
 
 
 class Program:
@@ -80,8 +59,9 @@ class Program:
     wanted : list of Node
     inputs : mapping
         From the ids of inputs to their names.
-    reuse : bool
-        Whether a variable is used again once its value is not needed.
+    compact : bool
+        Whether a variable is used again once its value is not needed, and whether a call that
+        only the next one needs is written inside it.
     folded : mapping, optional
         Values that have been computed, by the ids of their nodes.
     """
@@ -91,41 +71,76 @@ class Program:
         order: list[Step],
         wanted: list[Node],
         inputs: Mapping[int, str],
-        reuse: bool = True,
+        compact: bool = True,
         folded: Mapping[int, Any] | None = None,
     ) -> None:
+        templates = Templates(order, inputs, folded or {})
         self.lines: list[str] = []
-        self.constants: dict[str, Any] = {}
-        self.calls: dict[str, Call] = {}
-        self._names: dict[int, str] = dict(inputs)
-        self._functions: dict[tuple[int, int | str | None], str] = {}
-        self._keep = naming(self.constants)
+        self.constants: dict[str, Any] = templates.constants
+        self.calls: dict[str, Call] = templates.calls
+        self._fixed = templates.fixed
+        self._same = same = templates.same
+        self._names: dict[int, str] = {}
         self._free: list[str] = []
         self._variables = 0
-        for identity, value in (folded or {}).items():
-            self._names[identity] = self._keep(value)
-        same = self._same = merge(order)
         uses = self._uses = {same.get(id(node), id(node)): 1 for node in wanted}
-        for step in order:
-            if step.identity not in same:
-                for dep in step.deps:
-                    identity = same.get(id(dep), id(dep))
-                    uses[identity] = uses.get(identity, 0) + 1
-        for step in order:
-            if step.identity in same:
-                self._names[step.identity] = self._names[same[step.identity]]
-            elif step.function is None:
-                self._names[step.identity] = text_of(step.value, self.name_of, self._keep)
-            else:
-                self._write(step, reuse)
+        for step in templates.steps:
+            for operand in step.operands:
+                uses[operand] = uses.get(operand, 0) + 1
+        if compact:
+            self._write_compact(templates.steps)
+        else:
+            for step in templates.steps:
+                self._assign(step, self._filled(step), [])
 
     def name_of(self, node: Node) -> str:
         """Return what stands for a node in the source."""
-        return self._names[id(node)]
+        fixed = self._fixed.get(id(node))
+        return self._names[self._same.get(id(node), id(node))] if fixed is None else fixed
 
-    def _write(self, step: Step, reuse: bool) -> None:
-        expression = self._expression(step)
-        freed = self._release(step) if reuse else []
+    def _write_compact(self, steps: list[Step]) -> None:
+        uses = self._uses
+        inner: Step | None = None
+        text = ""
+        for step in steps:
+            step.nesting = 0
+            if inner is not None:
+                if uses[inner.identity] == 1 and inner.identity in step.operands:
+                    step.nesting = inner.nesting + 1
+                    self._names[inner.identity] = _bracketed(text, inner, step)
+                else:
+                    self._assign(inner, text, [])
+                    inner = None
+            text = self._filled(step)
+            freed = self._release(step, inner)
+            inner = None
+            # Where something is freed the line ends, since a variable keeps its value to the end of the line.
+            if freed or step.nesting == _DEEPEST:
+                self._assign(step, text, freed)
+            else:
+                inner = step
+        if inner is not None:
+            self._assign(inner, text, [])
+
+    def _filled(self, step: Step) -> str:
+        text = step.template
+        names = self._names
+        for operand in step.operands:
+            text = text.replace(PLACE, names[operand], 1)
+        return text
+
+    def _release(self, step: Step, inner: Step | None) -> list[str]:
+        """Return the variables whose values nobody needs after `step`."""
+        freed = []
+        uses = self._uses
+        for operand in step.operands:
+            left = uses[operand] - 1
+            uses[operand] = left
+            if not left and (inner is None or operand != inner.identity):
+                freed.append(self._names[operand])
+        return freed
+
+    def _assign(self, step: Step, text: str, freed: list[str]) -> None:
         if freed:
             target = freed.pop()
         elif self._free:
@@ -134,94 +149,21 @@ class Program:
             target = f"v{self._variables}"
             self._variables += 1
         self._names[step.identity] = target
-        line = f"{target} = {expression}"
+        line = f"{target} = {text}"
         if freed:
             # Otherwise these would keep their values until they are used again.
             line += "; " + " = ".join(freed) + " = None"
             self._free += freed
         self.lines.append(line)
 
-    def _release(self, step: Step) -> list[str]:
-        """Return the variables whose values nobody needs after `step`."""
-        freed = []
-        uses, same = self._uses, self._same
-        for dep in step.deps:
-            identity = same.get(id(dep), id(dep))
-            left = uses[identity] - 1
-            uses[identity] = left
-            if not left:
-                name = self._names[id(dep)]
-                if name[0] == "v":
-                    freed.append(name)
-        return freed
 
-    def _expression(self, step: Step) -> str:
-        function = step.function
-        names = self._names
-        texts = [
-            names[id(arg)] if isinstance(arg, Node) else text_of(arg, self.name_of, self._keep) for arg in step.args
-        ]
-        if not step.kwargs:
-            kind = getattr(function, "kind", None)
-            if kind == "infix" and len(texts) == 2:
-                # A minus binds less than a power does.
-                left = f"({texts[0]})" if texts[0][0] == "-" else texts[0]
-                return f"{left} {function.symbol} {texts[1]}"
-            if kind == "prefix":
-                return f"{function.symbol}{texts[0]}"
-            if kind == "index" and texts[0].isidentifier():
-                return f"{texts[0]}[{texts[1]}]"
-            return f"{self._function(step)}({', '.join(texts)})"
-        others = {}
-        for name, arg in step.kwargs.items():
-            text = text_of(arg, self.name_of, self._keep)
-            if name.isidentifier() and not iskeyword(name):
-                texts.append(f"{name}={text}")
-            else:
-                others[name] = text
-        if others:
-            texts.append("**{" + ", ".join(f"{name!r}: {text}" for name, text in others.items()) + "}")
-        return f"{self._function(step)}({', '.join(texts)})"
-
-    def _function(self, step: Step) -> str:
-        function = step.function
-        # The hashers of a pure function depend on which arguments were nodes.
-        key = (id(function), step.identity if function.is_pure else step.backend)
-        name = self._functions.get(key)
-        if name is None:
-            name = self._functions[key] = f"f{len(self._functions)}"
-            self.calls[name] = Call(function, step.backend, step.args)
-        return name
-
-
-def needed(wanted: list[Node], known: Mapping[int, Any], looked: dict[int, Step]) -> list[Step]:
-    """Return the nodes that the outputs need, each after its dependencies, not looking below those that are known.
-
-    Parameters
-    ----------
-    wanted : list of Node
-    known : mapping
-        By the ids of nodes.
-    looked : dict
-        Nodes that have been looked at, by id; takes those that are now.
-    """
-    done = set(known)
-    order: list[Step] = []
-    stack = list(reversed(wanted))
-    while stack:
-        node = stack[-1]
-        if id(node) in done:
-            stack.pop()
-            continue
-        step = looked.get(id(node))
-        if step is None:
-            step = looked[id(node)] = Step(node)
-        missing = [dep for dep in step.deps if id(dep) not in done]
-        if missing and step.function is not None:
-            missing.reverse()
-            stack += missing
-            continue
-        done.add(id(node))
-        order.append(step)
-        stack.pop()
-    return order
+def _bracketed(text: str, inner: Step, outer: Step) -> str:
+    """Return the source of a call as it is written inside another."""
+    kind = getattr(outer.function, "kind", None)
+    if outer.kwargs or kind not in ("infix", "prefix", "index"):
+        return text
+    binds = outer.function.precedence
+    own = PRIMARY if inner.kwargs else getattr(inner.function, "precedence", PRIMARY)
+    is_left = outer.template[0] == PLACE and outer.operands[0] == inner.identity
+    chains = is_left and binds not in (COMPARISON, POWER)
+    return text if own > binds or (own == binds and chains) else f"({text})"

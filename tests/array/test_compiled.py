@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import pickle
 import subprocess
 import sys
@@ -12,9 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import lazycache.array as lz
-from lazycache import Cache, cache, computed, digest, hash_by_file_date, lazy, pure
+from lazycache import Cache, cache, compute, computed, digest, hash_by_file_date, lazy, pure
 from lazycache.errors import UnboundVariableError
 
 
@@ -217,6 +220,35 @@ def test_a_power_of_a_negative_number(base: Any) -> None:
     np.testing.assert_array_equal(lz.Function([x], -(x**2) + -1.5 * x)([exponents]), [-2.5, -7, -13.5])
     n = computed(2)
     assert lz.Function(n, (-3) ** n)(2) == 9
+
+
+LEAVES = st.sampled_from([computed(3), computed(-2), computed(7)])
+INFIX = st.sampled_from([operator.add, operator.sub, operator.mul, operator.and_, operator.or_, operator.xor])
+PREFIX = st.sampled_from([operator.neg, operator.pos, operator.invert, operator.abs])
+
+
+def _larger(inside: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.one_of(
+        st.builds(lambda function, left, right: function(left, right), INFIX, inside, inside),
+        st.builds(lambda function, inner: function(inner), PREFIX, inside),
+        st.builds(lambda inner: abs(inner) % 3 + 2, inside),
+        st.builds(lambda left, right: (left & 3) ** (right & 3), inside, inside),
+        st.builds(lambda left, right: (left << (right & 3)) >> 1, inside, inside),
+        st.builds(lambda left, right, third: (left < right) <= third, inside, inside, inside),
+        st.builds(lambda inner: (lazy((1, 2)) + lazy((-3, 4)))[inner & 3], inside),
+    )
+
+
+@given(st.recursive(LEAVES, _larger, max_leaves=25))
+@settings(max_examples=300, deadline=None)
+def test_operators_bind_in_source_as_they_do_in_the_graph(expression: Any) -> None:
+    assert lz.Function([], expression, fold_constants=False)([]) == compute(expression)
+
+
+def test_what_one_call_needs_is_written_inside_it_unless_that_would_keep_a_value_longer() -> None:
+    x, y = lz.Variable((3,)), lz.Variable((3,))
+    once = lz.Function([x, y], (x - (y - x)) * 2 - -x)
+    assert once.source.splitlines()[1:] == [" v0 = (a0 - (a1 - a0)) * 2", " v0 = v0 - -a0", " return [v0]"]
 
 
 def test_any_node_may_be_an_input() -> None:
