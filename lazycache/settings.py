@@ -26,6 +26,9 @@ Mode = Literal["rw", "ro", "refresh", "off"]
 Signatures = Literal["off", "on", "strict"]
 Age = float | str | timedelta
 
+NAMES = ("dir", "mode", "max_size", "max_age", "unused_for", "upstream", "signatures")
+"""What ``[tool.lazycache]`` may set."""
+
 _SHORTEST_KEY = 16
 
 _SIZE_UNITS = {
@@ -142,7 +145,7 @@ def working_folder() -> str:
 
 def find_store_path() -> tuple[str, str]:
     """Return the folder of the default store, and which setting named it."""
-    setting = _lookup("dir")
+    setting = find_setting("dir")
     if setting is not None:
         return os.path.abspath(os.path.expanduser(str(setting.value))), setting.source
     import platformdirs
@@ -158,7 +161,7 @@ def mode() -> Mode:
     SettingError
         If the setting is none of rw, ro, refresh, off.
     """
-    setting = _lookup("mode")
+    setting = find_setting("mode")
     return "rw" if setting is None else check_mode(setting.value, setting.source)
 
 
@@ -172,7 +175,7 @@ def check_mode(value: Any, source: str = "mode") -> Mode:
 
 def upstream() -> tuple[str, ...]:
     """Return the folders of stores that are looked in after one's own."""
-    setting = _lookup("upstream")
+    setting = find_setting("upstream")
     if setting is None:
         return ()
     value = setting.value
@@ -190,7 +193,7 @@ def signatures(wanted: Any = None) -> tuple[Signatures, bytes]:
     SettingError
         If signatures are on, and there is no secret, or it is no secret.
     """
-    setting = _lookup("signatures") if wanted is None else Setting(wanted, "signatures")
+    setting = find_setting("signatures") if wanted is None else Setting(wanted, "signatures")
     mode: Any = None if setting is None else setting.value
     if mode is not None and mode not in get_args(Signatures):
         raise SettingError(setting=setting.source if setting else "", value=mode, expected="one of off, on, strict")
@@ -231,15 +234,21 @@ def signing_key() -> bytes:
 
 def limits() -> Limits:
     """Return the limits that the user has set."""
-    size, age, unused = _lookup("max_size"), _lookup("max_age"), _lookup("unused_for")
-    return Limits(
-        max_size=None if size is None else parse_size(str(size.value), size.source),
-        max_age=None if age is None else parse_age(str(age.value), age.source),
-        unused_for=None if unused is None else parse_age(str(unused.value), unused.source),
-    )
+    size, *ages = [limit(name) for name in Limits._fields]
+    return Limits(None if size is None else int(size), *ages)
 
 
-def _lookup(name: str) -> Setting | None:
+def limit(name: str) -> float | None:
+    """Return one of the limits that the user has set, in bytes or seconds."""
+    setting = find_setting(name)
+    if setting is None:
+        return None
+    parse = parse_size if name == "max_size" else parse_age
+    return parse(str(setting.value), setting.source)
+
+
+def find_setting(name: str) -> Setting | None:
+    """Return a setting as it is written, and where; None if it is not."""
     variable = f"LAZYCACHE_{name.upper()}"
     value = os.environ.get(variable)
     if value:
@@ -247,10 +256,12 @@ def _lookup(name: str) -> Setting | None:
     table, path = _project_table(working_folder())
     if name not in table:
         return None
-    value = table[name]
+    value, source = table[name], f"{name} in [tool.lazycache] of {path}"
     if name == "dir":
-        value = os.path.join(os.path.dirname(path), os.path.expanduser(str(value)))
-    return Setting(value, f"[tool.lazycache] in {path}", os.path.dirname(path))
+        if not isinstance(value, str) or not value:
+            raise SettingError(setting=source, value=value, expected="a folder")
+        value = os.path.join(os.path.dirname(path), os.path.expanduser(value))
+    return Setting(value, source, os.path.dirname(path))
 
 
 def _project_table(start: str) -> tuple[dict[str, Any], str]:
@@ -271,8 +282,12 @@ def _project_table(start: str) -> tuple[dict[str, Any], str]:
 @functools.lru_cache(maxsize=32)
 def _read_table(path: str, _mtime_ns: int, _size: int) -> dict[str, Any] | None:
     """Return ``[tool.lazycache]`` of a pyproject.toml as it was at some time, or None if it has none."""
-    with open(path, "rb") as file:
-        data = file.read()
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        warn(f"{path} cannot be read ({error.strerror}): its settings are left out", CacheFaultWarning)
+        return None
     if b"lazycache" not in data:
         # Most projects do not set anything, and a TOML parser takes milliseconds to import.
         return None
@@ -283,5 +298,19 @@ def _read_table(path: str, _mtime_ns: int, _size: int) -> dict[str, Any] | None:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         warn(f"{path} is not valid TOML ({error}): its settings are left out", CacheFaultWarning)
         return {}
-    table: dict[str, Any] | None = content.get("tool", {}).get("lazycache")
+    tools = content.get("tool")
+    table = tools.get("lazycache") if isinstance(tools, dict) else None
+    if table is None:
+        return None
+    if not isinstance(table, dict):
+        warn(f"tool.lazycache in {path} is no table: it is left out", CacheFaultWarning)
+        return {}
+    unknown = sorted(table.keys() - set(NAMES))
+    if unknown:
+        # Another version may know it, so it is no error.
+        warn(
+            f"[tool.lazycache] in {path} sets {', '.join(map(repr, unknown))}, which is left out; "
+            f"known are {', '.join(NAMES)}",
+            CacheFaultWarning,
+        )
     return table

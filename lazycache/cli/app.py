@@ -2,14 +2,15 @@
 
 import os
 import sqlite3
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
 from lazycache import settings
-from lazycache.cli.output import say
-from lazycache.errors import LazyCacheError, SettingError
+from lazycache.cli.output import print_json, say
+from lazycache.errors import LazyCacheError, LazyCacheWarning, SettingError
 from lazycache_storage import layout
 from lazycache_storage.digest import Digest
 from lazycache_storage.record import Record, decode_record
@@ -21,6 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 FAULT = 1
 USAGE = 2
+INTERRUPTED = 130
 
 _SHOWN_CANDIDATES = 10
 
@@ -31,13 +33,23 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; raise ClickException for what the user can understand."""
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.simplefilter("always", LazyCacheWarning)
+                warnings.showwarning = _show_warning
+                return super().invoke(ctx)
+        except KeyboardInterrupt:
+            say("interrupted")
+            raise click.exceptions.Exit(INTERRUPTED) from None
         except SettingError as error:
             raise click.UsageError(str(error), ctx) from error
         except (LazyCacheError, sqlite3.Error, OSError) as error:
             if isinstance(error, BrokenPipeError):
                 raise
             raise click.ClickException(f"{type(error).__name__}: {error}") from error
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    say(f"Warning: {message}")
 
 
 class SizeType(click.ParamType[int]):
@@ -99,23 +111,39 @@ def place(store_path: str | None) -> tuple[str, str]:
     return settings.find_store_path()
 
 
-def open_store(store_path: str | None, *, read_only: bool = True) -> "Store":
+def open_store(store_path: str | None, *, read_only: bool = True, nothing: Any = None) -> "Store":
     """Open the store for a command; end the command if there is none.
 
     A store that was named on the command line must be there; a configured one
-    may not have been made yet, and is as good as empty.
+    may not have been made yet, and is as good as empty: then `nothing` is
+    printed as JSON, if JSON is wanted.
     """
     from lazycache_storage.store import Store
 
     path, source = place(store_path)
-    if not os.path.exists(os.path.join(path, layout.FORMAT_FILE)):
+    if not _is_there(path):
         if store_path is not None:
             raise click.UsageError(f"there is no store in {path}")
         say(f"there is no store in {path} yet (the place comes from {source})")
+        if nothing is not None:
+            print_json(nothing)
         raise click.exceptions.Exit(0)
     store = Store(path, read_only=read_only, create=False)
     click.get_current_context().call_on_close(store.close)
     return store
+
+
+def _is_there(path: str) -> bool:
+    """Say whether a folder has a store in it; end the command if it cannot be looked into."""
+    try:
+        os.stat(os.path.join(path, layout.FORMAT_FILE))
+    except FileNotFoundError:
+        return False
+    except NotADirectoryError as error:
+        raise click.ClickException(f"{path} is a file, and a store is a folder") from error
+    except PermissionError as error:
+        raise click.ClickException(f"you may not look into {path}") from error
+    return True
 
 
 def find_record(store: "Store", prefix: str) -> tuple[Digest, Record]:

@@ -2,8 +2,9 @@
 
 import click
 
+from lazycache.cli.config import config, path
 from lazycache.cli.gc import gc
-from lazycache.cli.listing import ls, path, show
+from lazycache.cli.listing import ls, show
 from lazycache.cli.stats import stats
 from lazycache.cli.upkeep import forget, pin, unpin, verify
 
@@ -21,5 +22,5 @@ def lazycache() -> None:
     """
 
 
-for _command in (forget, gc, ls, path, pin, show, stats, unpin, verify):
+for _command in (config, forget, gc, ls, path, pin, show, stats, unpin, verify):
     lazycache.add_command(_command)

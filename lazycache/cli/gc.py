@@ -5,10 +5,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from lazycache import settings
-from lazycache.cli.app import AGE, SIZE, Command, function_option, json_option, open_store, store_option
-from lazycache.cli.output import period_text, print_json, print_table, say, size_text, time_text
+from lazycache.cli.app import (
+    AGE,
+    INTERRUPTED,
+    SIZE,
+    Command,
+    function_option,
+    json_option,
+    open_store,
+    place,
+    store_option,
+)
+from lazycache.cli.output import ProgressBar, period_text, print_json, print_table, say, size_text, time_text
 from lazycache_storage.gc import GcLimits, GcPlan, GcResult, plan_gc, run_gc
 
 if TYPE_CHECKING:
@@ -47,7 +58,8 @@ def gc(store_path: str | None, dry_run: bool, yes: bool, as_json: bool, **scope:
     lazycache-gc --function 'ingest.*' --unused-for 30d
     lazycache-gc --stale-code --missing-inputs
 
-    Exit codes: 0 done; 1 failed; 2 usage, or --all without a confirmation.
+    Exit codes: 0 done; 1 failed; 2 usage, or --all without a confirmation; 130
+    interrupted.
     """
     limits = GcLimits(**scope)
     if not limits.asks_for_anything:
@@ -56,23 +68,41 @@ def gc(store_path: str | None, dry_run: bool, yes: bool, as_json: bool, **scope:
     must_ask = limits.everything and not (yes or dry_run)
     if must_ask and not sys.stdin.isatty():
         raise click.UsageError("--all drops everything: add --yes to confirm, or --dry-run to look first")
-    store = open_store(store_path, read_only=dry_run or is_report)
+    nothing = _document(place(store_path)[0], _empty_plan(limits), None) if as_json else None
+    store = open_store(store_path, read_only=dry_run or is_report, nothing=nothing)
     plan = plan_gc(store, replace(limits, orphans=True) if is_report else limits)
     if must_ask:
         question = f"Drop {_results(plan.results)} ({size_text(plan.freed_bytes)}) from {store.path}?"
         click.confirm(question, abort=True, err=True)
-    result = None if dry_run or is_report else run_gc(store, plan)
+    result = None if dry_run or is_report else _run(store, plan)
     if as_json:
-        print_json(_document(store, plan, result))
+        print_json(_document(store.path, plan, result))
     else:
         _report(store, plan, result, is_report=is_report)
+
+
+def _run(store: "Store", plan: GcPlan) -> GcResult:
+    """Carry a plan out, with a bar on a terminal if that takes long."""
+    done = GcResult()
+
+    def note(result: GcResult) -> None:
+        nonlocal done
+        done = result
+        bar.show(result.dropped + result.survived + result.objects)
+
+    with ProgressBar("dropping", len(plan.rows) + len(plan.orphans)) as bar:
+        try:
+            return run_gc(store, plan, on_step=note)
+        except KeyboardInterrupt:
+            say(f"stopped after {done.dropped} of {len(plan.rows)} entries; the store is good, the rest is still there")
+            raise click.exceptions.Exit(INTERRUPTED) from None
 
 
 def _report(store: "Store", plan: GcPlan, result: GcResult | None, *, is_report: bool) -> None:
     say(f"store: {store.path}")
     if plan.groups:
         print_table(
-            ("function~", "why", "results>", "frees>", "took to compute>"),
+            ("function~", "why", "results>", "frees>", "took to compute>-"),
             (
                 (group.function, group.reason, str(group.results), size_text(group.nbytes), period_text(group.seconds))
                 for group in plan.groups
@@ -104,9 +134,14 @@ def _report(store: "Store", plan: GcPlan, result: GcResult | None, *, is_report:
         say("dry run: nothing was changed")
 
 
-def _document(store: "Store", plan: GcPlan, result: GcResult | None) -> dict[str, Any]:
+def _empty_plan(limits: GcLimits) -> GcPlan:
+    none = np.empty(0, int)
+    return GcPlan(limits, 0.0, none, none, [], (), 0, 0, 0, 0, 0, 0, (), (), 0)
+
+
+def _document(path: str, plan: GcPlan, result: GcResult | None) -> dict[str, Any]:
     return {
-        "store": store.path,
+        "store": path,
         "changed": result is not None,
         "results": {"dropped": plan.results, "kept": plan.kept_results, "pinned": plan.pinned_results},
         "bytes": {"before": plan.total_bytes, "freed": plan.freed_bytes, "after": plan.remaining_bytes},

@@ -1,4 +1,4 @@
-"""``lazycache ls``, ``show`` and ``path``."""
+"""``lazycache ls`` and ``show``."""
 
 import re
 import time
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import numpy as np
 
-from lazycache import settings
 from lazycache.cli.app import (
     AGE,
     SIZE,
@@ -17,10 +16,20 @@ from lazycache.cli.app import (
     function_option,
     json_option,
     open_store,
-    place,
     store_option,
 )
-from lazycache.cli.output import age_text, is_terminal, period_text, print_json, print_table, say, size_text, time_text
+from lazycache.cli.output import (
+    age_text,
+    echo,
+    is_terminal,
+    period_text,
+    print_json,
+    print_table,
+    say,
+    size_text,
+    time_text,
+)
+from lazycache_storage.accounts import label
 from lazycache_storage.errors import CorruptEntryError
 from lazycache_storage.gc import GcLimits, Results, take_survey
 from lazycache_storage.record import Record, decode_record
@@ -55,7 +64,7 @@ class Listed(NamedTuple):
 @store_option
 def ls(store_path: str | None, quiet: bool, as_json: bool, **choice: Any) -> None:
     """List what the cache holds."""
-    store = open_store(store_path)
+    store = open_store(store_path, nothing=[] if as_json else None)
     listed = list_results(store, **choice)
     if quiet:
         for result in listed:
@@ -65,7 +74,7 @@ def ls(store_path: str | None, quiet: bool, as_json: bool, **choice: Any) -> Non
         print_json([_document(result) for result in listed])
         return
     now = time.time()
-    columns: tuple[str, ...] = ("function", "call~", "size>", "took>", "made>", "used>", "uses>", "key")
+    columns: tuple[str, ...] = ("function", "call~", "size>-", "took>-", "made>-", "used>-", "uses>-", "key")
     lines = (_line(result, now) for result in listed)
     if is_terminal():
         # The call begins with the name of the function, and folders are long.
@@ -136,7 +145,7 @@ def _read(store: "Store", key: bytes) -> Record | None:
 def _line(result: Listed, now: float) -> tuple[str, ...]:
     record = result.record
     return (
-        record.function,
+        label(record.function, record.version, record.code),
         " ".join(record.text.split()),
         size_text(result.nbytes),
         period_text(record.seconds),
@@ -182,11 +191,11 @@ def show(key_prefix: str, store_path: str | None, as_json: bool) -> None:
         if value in ("", []):
             continue
         if isinstance(value, list):
-            click.echo(f"{name}:")
+            echo(f"{name}:")
             for item in value:
-                click.echo("  " + "  ".join(f"{word}={part}" for word, part in item.items() if part not in ("", None)))
+                echo("  " + "  ".join(f"{word}={part}" for word, part in item.items() if part not in ("", None)))
         else:
-            click.echo(f"{name}: {value}")
+            echo(f"{name}: {value}")
 
 
 def _full_document(key: str, record: Record, last_used: float, uses: int) -> dict[str, Any]:
@@ -231,20 +240,3 @@ def _full_document(key: str, record: Record, last_used: float, uses: int) -> dic
             for file in record.files
         ],
     }
-
-
-@click.command(cls=Command)
-@click.option("--verbose", "-v", is_flag=True, help="Tell where the setting came from, and the limits.")
-@store_option
-def path(store_path: str | None, verbose: bool) -> None:
-    """Print the folder of the cache."""
-    folder, source = place(store_path)
-    click.echo(folder)
-    if not verbose:
-        return
-    limits = settings.limits()
-    click.echo(f"from: {source}")
-    click.echo(f"mode: {settings.mode()}")
-    click.echo(f"max_size: {'none' if limits.max_size is None else size_text(limits.max_size)}")
-    click.echo(f"max_age: {'none' if limits.max_age is None else period_text(limits.max_age)}")
-    click.echo(f"unused_for: {'none' if limits.unused_for is None else period_text(limits.unused_for)}")

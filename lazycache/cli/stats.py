@@ -4,9 +4,9 @@ from typing import Any
 
 import click
 
-from lazycache.cli.app import Command, json_option, open_store, store_option
-from lazycache.cli.output import period_text, print_json, print_table, size_text
-from lazycache_storage.gc import FunctionTotals, take_totals
+from lazycache.cli.app import Command, json_option, open_store, place, store_option
+from lazycache.cli.output import echo, period_text, print_json, print_table, size_text
+from lazycache_storage.gc import FunctionTotals, Totals, take_totals
 
 
 @click.command(cls=Command)
@@ -14,35 +14,38 @@ from lazycache_storage.gc import FunctionTotals, take_totals
 @store_option
 def stats(store_path: str | None, as_json: bool) -> None:
     """Tell how much the cache holds and what it saved, by function."""
-    store = open_store(store_path)
+    nothing = _document(place(store_path)[0], Totals(0, 0, 0, 0, 0, []))
+    store = open_store(store_path, nothing=nothing if as_json else None)
     totals = take_totals(store)
     if as_json:
-        print_json(
-            {
-                "store": store.path,
-                "results": totals.results,
-                "keys": totals.keys,
-                "objects": totals.objects,
-                "bytes": totals.nbytes,
-                "bytes_saved_by_sharing": totals.nbytes_saved,
-                "hits": totals.hits,
-                "seconds_saved": totals.seconds_saved,
-                "functions": [_document(function) for function in totals.functions],
-            }
-        )
+        print_json(_document(store.path, totals))
         return
-    click.echo(f"store: {store.path}")
-    click.echo(f"results: {totals.results} under {totals.keys} keys")
-    click.echo(f"objects: {totals.objects}")
-    click.echo(f"size: {size_text(totals.nbytes)}")
-    click.echo(f"saved by sharing: {size_text(totals.nbytes_saved)}")
-    click.echo(f"hits: {totals.hits}, which saved {period_text(totals.seconds_saved)}")
+    echo(f"store: {store.path}")
+    echo(f"results: {totals.results} under {totals.keys} keys")
+    echo(f"objects: {totals.objects}")
+    echo(f"size: {size_text(totals.nbytes)}")
+    echo(f"saved by sharing: {size_text(totals.nbytes_saved)}")
+    echo(f"hits: {totals.hits}, which saved {period_text(totals.seconds_saved)}")
     if totals.functions:
-        columns = ("function~", "results>", "size>", "hits>", "saved>", "took to compute>")
+        columns = ("function~", "results>", "size>", "hits>", "saved>", "took to compute>-")
         print_table(columns, (_line(function) for function in totals.functions))
 
 
-def _document(function: FunctionTotals) -> dict[str, Any]:
+def _document(path: str, totals: Totals) -> dict[str, Any]:
+    return {
+        "store": path,
+        "results": totals.results,
+        "keys": totals.keys,
+        "objects": totals.objects,
+        "bytes": totals.nbytes,
+        "bytes_saved_by_sharing": totals.nbytes_saved,
+        "hits": totals.hits,
+        "seconds_saved": totals.seconds_saved,
+        "functions": [_of_function(function) for function in totals.functions],
+    }
+
+
+def _of_function(function: FunctionTotals) -> dict[str, Any]:
     return {
         "function": function.function,
         "results": function.results,

@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 import msgspec
 
 from lazycache.cli.app import FAULT, Command, find_record, json_option, open_store, store_option
-from lazycache.cli.output import print_json, print_table, say, size_text
+from lazycache.cli.output import echo, print_json, print_table, say, size_text
 from lazycache_storage.check import check, repair
 from lazycache_storage.digest import Digest
 from lazycache_storage.gc import result_number
@@ -29,7 +29,7 @@ def verify(store_path: str | None, mend: bool, quick: bool, as_json: bool) -> No
 
     Exit codes: 0 nothing wrong, or all mended; 1 something is wrong.
     """
-    store = open_store(store_path, read_only=not mend)
+    store = open_store(store_path, read_only=not mend, nothing=[] if as_json else None)
     findings = check(store, content=not quick)
     left = repair(store, findings) if mend else findings
     if as_json:
@@ -61,7 +61,11 @@ def verify(store_path: str | None, mend: bool, quick: bool, as_json: bool) -> No
 @click.argument("key_prefixes", nargs=-1, required=True)
 @store_option
 def pin(key_prefixes: tuple[str, ...], store_path: str | None) -> None:
-    """Keep entries whatever lazycache-gc is told, by the beginnings of their keys."""
+    """Keep results whatever lazycache-gc is told, by the beginnings of their keys.
+
+    \b
+    lazycache ls -q --function fit | xargs lazycache pin
+    """
     _set_pinned(store_path, key_prefixes, pinned=True)
 
 
@@ -69,7 +73,7 @@ def pin(key_prefixes: tuple[str, ...], store_path: str | None) -> None:
 @click.argument("key_prefixes", nargs=-1, required=True)
 @store_option
 def unpin(key_prefixes: tuple[str, ...], store_path: str | None) -> None:
-    """Let lazycache-gc drop entries again."""
+    """Let lazycache-gc drop results again, by the beginnings of their keys."""
     _set_pinned(store_path, key_prefixes, pinned=False)
 
 
@@ -79,26 +83,43 @@ def unpin(key_prefixes: tuple[str, ...], store_path: str | None) -> None:
 def forget(key_prefixes: tuple[str, ...], store_path: str | None) -> None:
     """Drop results, pinned ones too, by the beginnings of their keys."""
     store = open_store(store_path, read_only=False)
-    for key, record in _named_records(store, key_prefixes):
-        for entry in _rows_of_result(store, record):
+    for result in _named_results(store, key_prefixes):
+        for entry in result.entries:
             store.forget(entry.key)
-        click.echo(f"forgot {record.function} {key.hex()[:12]} ({size_text(record.nbytes)})")
+        echo(f"forgot {result.text} ({size_text(result.record.nbytes)})")
 
 
 def _set_pinned(store_path: str | None, key_prefixes: Iterable[str], *, pinned: bool) -> None:
     store = open_store(store_path, read_only=False)
-    for key, record in _named_records(store, key_prefixes):
-        for entry in _rows_of_result(store, record):
+    for result in _named_results(store, key_prefixes):
+        for entry in result.entries:
             store.update(entry.key, msgspec.structs.replace(entry.record, pinned=pinned))
-        click.echo(f"{'pinned' if pinned else 'unpinned'} {record.function} {key.hex()[:12]}")
+        echo(f"{'pinned' if pinned else 'unpinned'} {result.text}")
 
 
-def _named_records(store: "Store", key_prefixes: Iterable[str]) -> list[tuple[Digest, Record]]:
-    """Return the records first, so that a mistyped key changes nothing."""
-    return [find_record(store, prefix) for prefix in key_prefixes]
+class _Named(NamedTuple):
+    """A result that was named by one of its keys, and all of its entries."""
+
+    key: Digest
+    record: Record
+    entries: "list[Stored]"
+
+    @property
+    def text(self) -> str:
+        return f"{self.record.function} {self.key.hex()[:12]}"
 
 
-def _rows_of_result(store: "Store", record: Record) -> "list[Stored]":
-    """Return all entries of one result: often that of the expression and that of the call."""
-    number = result_number(record)
-    return [entry for entry in store.records() if result_number(entry.record) == number]
+def _named_results(store: "Store", key_prefixes: Iterable[str]) -> list[_Named]:
+    """Return the results first, so that a mistyped key changes nothing.
+
+    Entries of one result, often that of the expression and that of the call,
+    are found in one pass for all.
+    """
+    found: dict[int, _Named] = {}
+    for key, record in (find_record(store, prefix) for prefix in key_prefixes):
+        found.setdefault(result_number(record), _Named(key, record, []))
+    for entry in store.records():
+        named = found.get(result_number(entry.record))
+        if named is not None:
+            named.entries.append(entry)
+    return list(found.values())

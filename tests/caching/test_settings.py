@@ -1,6 +1,9 @@
 """Where the default store is, and how it behaves: the block, the environment, the project, the user's folder."""
 
 import os
+import subprocess
+import sys
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -56,6 +59,54 @@ def test_a_project_file_that_is_no_toml_is_left_out_with_a_warning(project: Path
     (project / "a" / "pyproject.toml").write_text("[tool.lazycache\n")
     with pytest.warns(CacheFaultWarning, match="not valid TOML"):
         assert cache(computed(20) + 4) == 24
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('[tool.lazycache]\nmaxsize = "5GB"\n', "'maxsize', which is left out; known are dir, mode, max_size"),
+        ('[tool]\nlazycache = "dir"\n', "is no table"),
+    ],
+)
+def test_a_project_file_with_what_nobody_knows_is_told_once(project: Path, text: str, told: str) -> None:
+    (project / "pyproject.toml").write_text(text)
+    with pytest.warns(CacheFaultWarning, match=told):
+        assert cache(computed(20) + 7) == 27
+    assert cache(computed(20) + 8) == 28
+
+
+def test_a_folder_that_is_none_names_the_setting(project: Path) -> None:
+    (project / "pyproject.toml").write_text("[tool.lazycache]\ndir = 5\n")
+    with pytest.raises(SettingError, match=r"dir in \[tool\.lazycache\] of .*pyproject\.toml is 5, expected a folder"):
+        cache(computed(20) + 9)
+
+
+READER = """
+import os, sys, warnings
+from lazycache import Cache, cache, computed
+cache(computed(1) + 1)
+os.environ["LAZYCACHE_DIR"] = ""
+os.environ["XDG_CACHE_HOME"] = sys.argv[1] + "/user"
+if os.getuid() == 0:
+    os.setgroups([])
+    os.setuid(65534)
+os.chdir(sys.argv[1])
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    print(cache(computed(20) + 1), len(caught), "cannot be read" in str(caught[0].message))
+"""
+
+
+def test_a_project_file_that_may_not_be_read_is_left_out_with_a_warning() -> None:
+    # Not below tmp_path, which no other user may enter.
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        path = Path(folder)
+        path.chmod(0o777)
+        (path / "pyproject.toml").write_text('[tool.lazycache]\nmode = "sometimes"\n')
+        (path / "pyproject.toml").chmod(0)
+        command = [sys.executable, "-c", READER, folder]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["21", "1", "True"], done.stderr
 
 
 def test_a_mode_that_means_nothing_names_the_file(project: Path) -> None:

@@ -238,6 +238,28 @@ def test_ls_to_a_file_gives_calls_in_full(run: Run, store: Store) -> None:
     assert "lab.read(" + "x" * 150 + ")\t" in run("ls").stdout
 
 
+def test_a_very_narrow_terminal_keeps_the_call_and_its_key(store: Store) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", "from lazycache.cli import main; main()", "ls", "--store", store.path]
+    child = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment() | {"COLUMNS": "50"})
+    os.close(theirs)
+    shown = read_to_the_end(ours).decode()
+    assert child.wait() == 0
+    assert "nowhere.f(7)" in shown
+    assert digest(7).hex()[:12] in shown
+
+
+def test_what_somebody_wrote_into_a_store_does_nothing_to_a_terminal(run: Run, store: Store) -> None:
+    hostile = "\x1b]0;owned\x07\x1b[2J\x9b2K\nnext"
+    with Store(store.path) as opened:
+        parts = (Ingredient(hostile, hostile, b"t", hostile),)
+        put(opened, "x", value=1, function=f"lab.{hostile}", text=hostile, host=hostile, ingredients=parts)
+    key = digest("x").hex()[:20]
+    for words in (["ls"], ["stats"], ["show", key], ["gc", "--dry-run", "--all"], ["pin", key], ["forget", key]):
+        shown = run(*words).output
+        assert all(letter.isprintable() or letter in "\n\t" for letter in shown), (words, shown)
+
+
 def test_ls_says_that_there_is_nothing(run: Run, store: Store) -> None:
     assert "no such results" in run("ls", "--function", "mistyped").stderr
     run("gc", "--all", "--yes")
@@ -286,9 +308,8 @@ def test_stats_add_up(run: Run, store: Store) -> None:
     assert "nowhere.twin" in run("stats").stdout
 
 
-def test_path_tells_where_the_setting_came_from(run: Run, store: Store, tmp_path: Path) -> None:
+def test_path_is_one_line_for_scripts(run: Run, store: Store, tmp_path: Path) -> None:
     assert run("path").stdout == f"{store.path}\n"
-    assert "LAZYCACHE_DIR" in run("path", "-v").stdout
     assert run("path", "--store", tmp_path / "elsewhere").stdout == f"{tmp_path / 'elsewhere'}\n"
 
 
@@ -317,6 +338,49 @@ def test_a_key_that_is_none_or_ambiguous_is_told(run: Run, store: Store) -> None
     run("show", digest(1).hex()[:9].upper())
 
 
+# -- settings -------------------------------------------------------------------
+
+
+def test_config_tells_each_setting_and_where_it_comes_from(
+    run: Run, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "pyproject.toml"
+    project.write_text('[tool.lazycache]\ndir = "never"\nmax_size = "5 GB"\nupstream = ["lab"]\n')
+    monkeypatch.setenv("LAZYCACHE_UNUSED_FOR", "90d")
+    monkeypatch.setenv("LAZYCACHE_SIGNING_KEY", "0123456789abcdef-secret")
+    result = run("config", "--json")
+    found = {entry["name"]: (entry["value"], entry["source"]) for entry in json.loads(result.stdout)}
+    assert found == {
+        "dir": (store.path, "LAZYCACHE_DIR"),
+        "mode": ("rw", "default"),
+        "max_size": (5_000_000_000, f"max_size in [tool.lazycache] of {project}"),
+        "max_age": (None, "default"),
+        "unused_for": (90 * DAY, "LAZYCACHE_UNUSED_FOR"),
+        "upstream": ([str(tmp_path / "lab")], f"upstream in [tool.lazycache] of {project}"),
+        "signatures": ("on", "default"),
+        "signing_key": ("set", "LAZYCACHE_SIGNING_KEY"),
+    }
+    assert "secret" not in result.output
+    assert "max_size\t5.0 GB\t" in run("config").stdout
+
+
+def test_config_names_each_setting_that_means_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAZYCACHE_MODE", "sometimes")
+    monkeypatch.setenv("LAZYCACHE_MAX_AGE", "3 moons")
+    result = run("config", "--json", expect=2)
+    faults = {entry["name"]: entry["fault"] for entry in json.loads(result.stdout) if entry["fault"]}
+    assert faults.keys() == {"mode", "max_age"}
+    assert "one of rw, ro, refresh, off" in result.stderr
+    assert "90d" in result.stderr
+
+
+def test_a_misspelt_setting_is_told(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.lazycache]\nmaxsize = "5GB"\n')
+    result = run("gc")
+    assert "'maxsize'" in result.stderr
+    assert "max_size" in result.stderr
+
+
 # -- upkeep ---------------------------------------------------------------------
 
 
@@ -339,6 +403,16 @@ def test_forget_drops_all_keys_of_a_result(run: Run, store: Store) -> None:
     assert present(store, (3,), ("call", 3), (4,)) == [False, False, True]
 
 
+def test_many_keys_are_pinned_and_forgotten_together(run: Run, store: Store) -> None:
+    keys = run("ls", "-q").stdout.split()
+    run("pin", *keys)
+    assert run("ls").stdout.count(" pinned\n") == 10
+    run("unpin", *keys)
+    assert " pinned" not in run("ls").stdout
+    assert len(run("forget", *keys).stdout.splitlines()) == 10
+    assert count(store) == 0
+
+
 def test_verify_finds_and_mends(run: Run, store: Store) -> None:
     assert run("verify").stdout == ""
     data = next(path for path in Path(store.path, "objects").rglob("0"))
@@ -354,6 +428,24 @@ def test_verify_finds_and_mends(run: Run, store: Store) -> None:
 
 
 # -- places that are none ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["gc", "ls", "stats", "verify"])
+def test_json_is_json_where_there_is_no_store_yet(
+    run: Run, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    full = json.loads(run(command, "--json").stdout)
+    monkeypatch.setenv("LAZYCACHE_DIR", str(tmp_path / "later"))
+    empty = json.loads(run(command, "--json").stdout)
+    assert type(empty) is type(full)
+    if isinstance(full, dict):
+        assert (empty.keys(), empty["store"]) == (full.keys(), str(tmp_path / "later"))
+
+
+def test_a_place_that_is_a_file_is_no_empty_store(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("LAZYCACHE_DIR", str(tmp_path / "file"))
+    assert "is a file" in run("ls", expect=1).stderr
 
 
 @pytest.mark.parametrize("command", ["gc", "ls", "stats", "verify"])
@@ -391,8 +483,28 @@ def test_a_reader_that_goes_away_is_no_traceback(store: Store) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("command", ["ls", "stats", "verify", "config"])
+def test_without_a_standard_output_there_is_no_traceback(store: Store, command: str) -> None:
+    code = "from lazycache.cli import main; main()"
+    line = f'"{sys.executable}" -c "{code}" {command} >&-'
+    env = environment() | {"LAZYCACHE_DIR": store.path}
+    done = subprocess.run(line, shell=True, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+
+
 def test_help_names_every_option_of_the_design(run: Run) -> None:
     text = run("gc", "--help").stdout
     options = "max-size max-age unused-for function stale-code missing-inputs orphans all dry-run yes json store"
     assert [option for option in options.split() if f"--{option}" not in text] == []
-    assert set(lazycache.commands) == {"forget", "gc", "ls", "path", "pin", "show", "stats", "unpin", "verify"}
+    assert set(lazycache.commands) == {
+        "config",
+        "forget",
+        "gc",
+        "ls",
+        "path",
+        "pin",
+        "show",
+        "stats",
+        "unpin",
+        "verify",
+    }

@@ -89,3 +89,20 @@ def test_seconds_that_are_no_number_do_not_spoil_the_sum(store: Store) -> None:
     put(store, 1, value=1, seconds=float("nan"))
     put(store, 2, value=np.float64(2), seconds=2.0)
     assert [function.seconds for function in take_totals(store).functions] == [2.0]
+
+
+def test_a_store_from_before_there_were_totals_is_added_up_too(store: Store) -> None:
+    put(store, 1, value=numbers(1, 20), function="lab.a", seconds=2.0, also_under=[digest("also")])
+    put(store, 2, value=[numbers(1, 20), numbers(2, 30)], function="lab.b", seconds=3.0)
+    put(store, 3, value=3, function="np.sin(v1) + 1", version="")
+    for _ in range(3):
+        store.find(digest(2))
+    store.flush()
+    before = take_totals(store)
+    for name in ("insert", "delete", "update"):
+        store.index.fetch(f"DROP TRIGGER Totals_{name}")
+    store.index.fetch("DROP TABLE Totals")
+    assert (before.results, before.keys, before.objects, before.hits) == (3, 4, 2, 3)
+    assert take_totals(store) == before
+    put(store, 4, value=4, function="lab.a")
+    assert take_totals(store).results == 4

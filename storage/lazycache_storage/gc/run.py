@@ -10,7 +10,7 @@ takes long, happens outside.
 
 import logging
 import sqlite3
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError
 from lazycache_storage.gc.leftovers import remove_leftover
 from lazycache_storage.gc.plan import GcPlan
-from lazycache_storage.gc.survey import batched, finish, result_number
+from lazycache_storage.gc.survey import batched, result_number
 from lazycache_storage.index import CLAIM_PREFIX, FILE_PREFIX, REF_PREFIX, TOOK_PREFIX
 from lazycache_storage.record import Record, decode_record
 
@@ -62,11 +62,19 @@ class GcResult:
     leftovers: int = 0
 
 
-def run_gc(store: "Store", plan: GcPlan) -> GcResult:
+def run_gc(store: "Store", plan: GcPlan, on_step: Callable[[GcResult], None] | None = None) -> GcResult:
     """Carry out a plan.
 
     Entries that were written, used or pinned after the plan was made stay. It
     is no error if others remove the same things at the same time.
+
+    Parameters
+    ----------
+    store : Store
+    plan : GcPlan
+    on_step : callable, optional
+        Is told after each step what was done so far; stopped there by an
+        exception, the store is good.
 
     Raises
     ------
@@ -74,7 +82,9 @@ def run_gc(store: "Store", plan: GcPlan) -> GcResult:
         If the store may only be read.
     """
     result = GcResult()
-    finish(run_steps(store, plan, result))
+    for _ in run_steps(store, plan, result):
+        if on_step is not None:
+            on_step(result)
     _compact(store, plan.kept_index_bytes)
     return result
 

@@ -4,16 +4,24 @@ A survey decodes every record, which takes seconds for a million; the table
 that `accounts` describes has a row for each function.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from lazycache_storage.accounts import FIRST
+from lazycache_storage.gc.limits import GcLimits
+from lazycache_storage.gc.results import Results
+from lazycache_storage.gc.survey import take_survey
 from lazycache_storage.layout import KEY_BYTES
 
 if TYPE_CHECKING:
     from lazycache_storage.store import Store
 
 _BY_TAG = "SELECT is_record, tag, rows, bytes, uses, saved, seconds FROM Totals WHERE rows > 0"
+
+_HAS_TABLE = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'Totals'"
 
 _OBJECTS = f"""
     SELECT count(*), sum(size), sum(size * max(holders - 1, 0)) FROM (
@@ -86,6 +94,34 @@ class Totals:
 
 def take_totals(store: "Store") -> Totals:
     """Add up what a store holds."""
+    # A store from before there were totals has no triggers either, and never will.
+    return _totals_of_table(store) if store.index.fetch(_HAS_TABLE) else _totals_of_survey(store)
+
+
+def _totals_of_survey(store: "Store") -> Totals:
+    survey = take_survey(store, GcLimits())
+    results = Results(survey)
+    functions = [FunctionTotals(name) for name in survey.names]
+    sizes = results.sizes()
+    for result, number in enumerate(results.function.tolist()):
+        function = functions[number]
+        function.results += 1
+        function.nbytes += int(sizes[result])
+        function.hits += int(results.uses[result])
+        function.seconds_saved += float(results.uses[result] * results.seconds[result])
+        function.seconds += float(results.seconds[result])
+    holders = np.bincount(results.pair_object, minlength=len(results.object_bytes))
+    return Totals(
+        len(sizes),
+        len(survey.rows),
+        len(results.object_bytes),
+        results.nbytes(np.ones(len(survey.rows), bool)),
+        int((results.object_bytes * (holders - 1)).sum()),
+        _by_worth(functions),
+    )
+
+
+def _totals_of_table(store: "Store") -> Totals:
     functions: dict[str, FunctionTotals] = {}
     keys = row_bytes = 0
     for is_record, tag, rows, nbytes, hits, saved, seconds in store.index.fetch(_BY_TAG):
@@ -101,6 +137,10 @@ def take_totals(store: "Store") -> Totals:
         if is_record or is_first:
             function.nbytes += nbytes
     ((objects, object_bytes, saved_bytes),) = store.index.fetch(_OBJECTS)
-    by_worth = sorted(functions.values(), key=lambda function: (-function.seconds_saved, -function.nbytes))
+    by_worth = _by_worth(functions.values())
     results = sum(function.results for function in by_worth)
     return Totals(results, keys, objects, row_bytes + (object_bytes or 0), saved_bytes or 0, by_worth)
+
+
+def _by_worth(functions: Iterable[FunctionTotals]) -> list[FunctionTotals]:
+    return sorted(functions, key=lambda function: (-function.seconds_saved, -function.nbytes))
