@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 IDLE_SECONDS = 300
 """How long loky's processes wait for more before they end; joblib's own choice."""
 
+_THREAD_COUNTS = (
+    *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"),
+    *("VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS", "NUMEXPR_NUM_THREADS"),
+)
+
 
 class Workers:
     """Where pure calls run.
@@ -60,15 +65,19 @@ class Workers:
 
 
 class Processes(Workers):
-    """Processes of joblib's loky; they stay for the next evaluation."""
+    """Processes of joblib's loky; they stay for the next evaluation, and share the cores among them."""
 
     def __init__(self, size: int) -> None:
         super().__init__(size, self._start, shares_memory=False)
 
     def _start(self) -> Executor:
-        from joblib.externals.loky import get_reusable_executor
+        # joblib's own calls find the same processes, and need more of the executor than loky gives it.
+        from joblib import cpu_count
+        from joblib.executor import get_memmapping_executor
 
-        executor: Executor = get_reusable_executor(max_workers=self.size, timeout=IDLE_SECONDS)
+        threads = str(max(cpu_count() // self.size, 1))
+        env = {name: os.environ.get(name, threads) for name in _THREAD_COUNTS}
+        executor: Executor = get_memmapping_executor(self.size, timeout=IDLE_SECONDS, env=env)
         return executor
 
     def stop(self) -> None:

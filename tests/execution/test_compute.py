@@ -11,6 +11,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pytest
 
@@ -296,3 +297,23 @@ def test_a_process_pool_of_the_user_stays_usable(tmp_path: Path) -> None:
         with pytest.raises(calls.OddError):
             compute(calls.fail(1, str(tmp_path)), executor=executor)
         assert executor.submit(abs, -3).result() == 3
+
+
+def test_calls_of_joblib_work_before_and_after() -> None:
+    def of_joblib() -> list[int]:
+        return list(joblib.Parallel(n_jobs=2)(joblib.delayed(abs)(n) for n in (-1, -2)))
+
+    names = [calls.setting(name) for name in ("A", "B")]
+    assert compute(names, n_jobs=2) == [None, None]
+    assert of_joblib() == [1, 2]
+    assert compute(names, n_jobs=2) == [None, None]
+    assert of_joblib() == [1, 2]
+
+
+def test_processes_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+    wanted = [calls.setting("OMP_NUM_THREADS"), calls.setting("OPENBLAS_NUM_THREADS")]
+    assert compute(wanted, n_jobs=2) == [str(max(joblib.cpu_count() // 2, 1)), "1"]
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert compute(wanted, n_jobs=2) == ["3", "1"]
