@@ -59,16 +59,17 @@ def settle(roots: list[Node]) -> dict[int, Any]:
         if node._function is None or id(node) in values:
             stack.pop()
             continue
-        pending = [dep for dep in node._deps if dep._function is not None and id(dep) not in values]
-        if pending:
-            pending.reverse()
-            stack += pending
-            continue
-        if isinstance(node, ArrayNode):
-            settle_one(node, values)
+        deps = node._deps
+        for dep in deps:
+            if dep._function is not None and id(dep) not in values:
+                stack += [dep for dep in reversed(deps) if dep._function is not None and id(dep) not in values]
+                break
         else:
-            values[id(node)] = _run(node, values)
-        stack.pop()
+            if isinstance(node, ArrayNode):
+                settle_one(node, values)
+            else:
+                values[id(node)] = _run(node, values)
+            stack.pop()
     return values
 
 
@@ -80,14 +81,12 @@ def settle_one(node: ArrayNode, values: dict[int, Any]) -> None:
     if function is None:
         return
     try:
-        given = [
-            arg._value
-            if isinstance(arg, ArrayNode) and arg._function is None
-            else arg
-            if type(arg) in NATIVES
-            else _value(arg, values)
-            for arg in args
-        ]
+        given = []
+        for arg in args:
+            if isinstance(arg, ArrayNode) and arg._function is None:
+                given.append(arg._value)
+            else:
+                given.append(arg if type(arg) in NATIVES else _value(arg, values))
         if not kwargs and type(function) is ArrayFunction and function.operator is not None:
             value = function.operator(*given)
         else:

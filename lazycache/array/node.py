@@ -109,8 +109,8 @@ class ArrayNode(Node):
             if key is not None:
                 self._token = b"K" + key
                 # The key promises these bytes, so nobody may write into them.
-                if isinstance(value, np.ndarray) and value.flags.writeable:
-                    value.flags.writeable = False
+                if isinstance(value, np.ndarray):
+                    value.setflags(write=False)
             self._value = value
             # In this order another thread sees a call with its arguments, or a leaf.
             self._function = None
