@@ -106,6 +106,9 @@ OPERATORS: dict[str, ArrayFunction] = {}
 @lru_cache(maxsize=4096)
 def array_function(name: str, backend: str | None = None, n_outputs: int | None = None) -> ArrayFunction:
     """Return the one ArrayFunction of a name."""
+    # Imported here, since a module may ask while the room is being imported, before the table is there.
+    from lazycache.array import table  # noqa: F401
+
     if name in OPERATORS:
         return OPERATORS[name]
     return ArrayFunction(name, backend=backend, n_outputs=n_outputs)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lazycache.array as lz
-from lazycache import Cache, cache, compute, key
+from lazycache import Cache, cache, compute, digest, draw, key
 
 UNARY: list[Callable[[Any], Any]] = [
     np.sin,
@@ -97,3 +97,17 @@ def test_a_program_through_the_cache(tmp_path: Any) -> None:
         assert again in store
         np.testing.assert_array_equal(cache(again), first)
     np.testing.assert_array_equal(first, run(steps, arrays)[-1])
+
+
+def compiled(node: Any) -> Any:
+    """Return the function of the Variables that a node depends on."""
+    return lz.Function([below for below in lz.ascend(node) if below.data is lz.PLACEHOLDER and not below.deps], node)
+
+
+@pytest.mark.parametrize("step", [*UNARY, *BINARY], ids=range(len(UNARY) + len(BINARY)))
+def test_a_pickled_graph_is_the_same_program(step: Any) -> None:
+    variables = [lz.Variable((3, 3), "numpy", "f8"), lz.Variable((3, 3), "numpy", "f8")]
+    built = step(variables[0]) if step in UNARY else step(*variables)
+    back = pickle.loads(pickle.dumps(built))
+    assert draw.tree_text(back) == draw.tree_text(built)
+    assert digest(compiled(back)) == digest(compiled(built))
