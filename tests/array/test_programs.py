@@ -101,7 +101,8 @@ def test_a_program_through_the_cache(tmp_path: Any) -> None:
 
 def compiled(node: Any) -> Any:
     """Return the function of the Variables that a node depends on."""
-    return lz.Function([below for below in lz.ascend(node) if below.data is lz.PLACEHOLDER and not below.deps], node)
+    nodes: Any = lz.ascend(node)
+    return lz.Function([below for below in nodes if below.data is lz.PLACEHOLDER and not below.deps], node)
 
 
 @pytest.mark.parametrize("step", [*UNARY, *BINARY], ids=range(len(UNARY) + len(BINARY)))
