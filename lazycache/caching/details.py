@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -37,8 +36,6 @@ def describe(node: Node, what: str, seconds: float) -> dict[str, Any]:
         "code": bytes(function.code_digest()) if function.is_pure else b"",
         "ingredients": ingredients(node),
         "text": what,
-        "host": _host(),
-        "boot": _boot_id(),
         "packages": _packages(),
     }
 
@@ -106,20 +103,6 @@ def _described(value: Any) -> str:
     with np.errstate(all="ignore"):
         low, high, mean = np.nanmin(value), np.nanmax(value), np.nanmean(value, dtype=float)
     return f"{text}, from {low:.6g} to {high:.6g}, mean {mean:.6g}, {missing} NaN"
-
-
-@functools.cache
-def _host() -> str:
-    return os.uname().nodename
-
-
-@functools.cache
-def _boot_id() -> str:
-    try:
-        with open("/proc/sys/kernel/random/boot_id") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
 
 
 @functools.cache

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from lazycache_storage import fsio, layout, modes, trust
+from lazycache_storage import fsio, layout, machine, modes, trust
 from lazycache_storage.errors import CorruptEntryError, UnknownFormatError
 from lazycache_storage.index import Index
 from lazycache_storage.locks import Claim
@@ -53,7 +53,7 @@ def open_folder(path: str, *, read_only: bool, create: bool, shared: bool = Fals
     OSError
         If the folder cannot be made.
     """
-    network = fsio.is_network(path)
+    network = machine.is_network(path)
     trust.refuse_links(path)
     if has_format(path):
         if shared and not modes.is_shared(path):

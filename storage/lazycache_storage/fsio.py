@@ -7,7 +7,6 @@ A missing file and a stale handle of a network disk are the same thing.
 
 import errno
 import fcntl
-import functools
 import os
 import stat as stat_bits
 from collections.abc import Iterable
@@ -19,12 +18,6 @@ from lazycache_storage.modes import OBJECT_MODE as OBJECT_MODE
 Buffer = bytes | bytearray | memoryview
 
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESTALE})
-_NETWORK_FILE_SYSTEMS = frozenset(
-    {
-        *("9p", "afs", "beegfs", "ceph", "cifs", "fuse.glusterfs", "fuse.sshfs", "gfs2", "glusterfs"),
-        *("gpfs", "lustre", "nfs", "nfs4", "ocfs2", "pvfs2", "smb3"),
-    }
-)
 
 
 def step(name: str) -> None:
@@ -354,56 +347,3 @@ def drop_link(path: str) -> None:
     """Remove a link where a folder of ours should be."""
     if os.path.islink(path):
         unlink(path)
-
-
-def free_bytes(path: str) -> int:
-    """Return the space that this user can still fill on the disk of `path`."""
-    found = os.statvfs(path)
-    return found.f_bavail * found.f_frsize
-
-
-@functools.cache
-def boot_id() -> str:
-    """Return a text that changes when the machine starts anew; empty if unknown."""
-    try:
-        with open("/proc/sys/kernel/random/boot_id", "rb") as file:
-            return file.read().decode().strip()
-    except OSError:
-        return ""
-
-
-@functools.cache
-def host() -> str:
-    """Return the name of this machine."""
-    return os.uname().nodename
-
-
-def file_system(path: str, mounts: str = "/proc/mounts") -> str:
-    """Return the type of the file system that holds `path`; empty if unknown.
-
-    Examples
-    --------
-    >>> file_system("/proc/self") in ("proc", "")
-    True
-    """
-    try:
-        with open(mounts, "rb") as file:
-            lines = os.fsdecode(file.read()).splitlines()
-    except OSError:
-        return ""
-    path = os.path.realpath(path) + "/"
-    best, found = -1, ""
-    for line in lines:
-        fields = line.split(" ")
-        if len(fields) < 3:
-            continue
-        # The kernel writes a space in a mount point as \040.
-        mount = fields[1].replace("\\040", " ").rstrip("/") + "/"
-        if path.startswith(mount) and len(mount) >= best:
-            best, found = len(mount), fields[2]
-    return found
-
-
-def is_network(path: str) -> bool:
-    """Tell whether `path` is on a file system that other machines may change."""
-    return file_system(path) in _NETWORK_FILE_SYSTEMS

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from lazycache_storage import codec, fsio, layout, trust
+from lazycache_storage import codec, fsio, layout, machine, trust
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import UntrustedPickleError
 from lazycache_storage.memory import Memory
@@ -128,4 +128,4 @@ class Loader:
 
 def is_from_another_boot(record: Record) -> bool:
     """Tell whether a power cut may have lost what was written: nobody has read it since the machine started anew."""
-    return bool(record.boot) and record.boot != fsio.boot_id()
+    return bool(record.boot) and record.boot != machine.boot_id()

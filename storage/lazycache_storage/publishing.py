@@ -5,12 +5,14 @@ is held, they are renamed into place, and their rows and the record follow.
 """
 
 import os
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import msgspec
 
-from lazycache_storage import accounts, fsio, layout
+from lazycache_storage import accounts, codec, fsio, layout, machine
 from lazycache_storage.arrays import Array, Written
 from lazycache_storage.chunked import Chunking
 from lazycache_storage.digest import Digest
@@ -19,6 +21,9 @@ from lazycache_storage.index import REF_PREFIX, Index, Transaction
 from lazycache_storage.objects import Sink, refresh, write_blob
 from lazycache_storage.record import FileState, ObjectRef, Record, decode_record, encode_record
 from lazycache_storage.signing import Signer
+
+ROW_PAYLOAD_BYTES = 32 << 10
+"""Payloads up to this size sit in the record, larger ones in a blob."""
 
 _MOST_WITNESSES = 8
 
@@ -68,10 +73,15 @@ class Publisher:
                 fsio.remove(self._blob.path)
             sink.discard()
 
-    def write_payload(self, payload: bytes) -> ObjectRef:
-        """Write a payload that is too large for its row."""
-        self._blob = write_blob(payload, self._tmp)
-        return self._blob.ref
+    def encode(self, value: object, fields: Mapping[str, Any], sink: Sink) -> Record:
+        """Return the record of a value whose objects are written, with further fields that say where it came from."""
+        kind, payload, refs = codec.encode(value, sink)
+        nbytes = len(payload) + sum(ref.nbytes for ref in refs)
+        if len(payload) > ROW_PAYLOAD_BYTES:
+            self._blob, payload = write_blob(payload, self._tmp), b""
+        blob = None if self._blob is None else self._blob.ref
+        facts: dict[str, Any] = {"created": time.time(), "host": machine.host(), "boot": machine.boot_id()}
+        return Record(**(facts | dict(fields)), kind=kind, payload=payload, blob=blob, objects=refs, nbytes=nbytes)
 
     def publish(
         self,
@@ -221,7 +231,7 @@ class Publisher:
                 return
             data = self._index.get(key[len(prefix) :])
             if data is not None:
-                yield from (ref for ref in _refs(data, fsio.boot_id()) if ref.name == name)
+                yield from (ref for ref in _refs(data, machine.boot_id()) if ref.name == name)
 
 
 def _refs(data: bytes, boot: str | None = None) -> tuple[ObjectRef, ...]:

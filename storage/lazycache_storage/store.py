@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from lazycache_storage import codec, founding, fsio, layout
+from lazycache_storage import founding, layout
 from lazycache_storage.arrayhash import array_digest
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError, NotStorableError, RemovedEntryError, UnsignedEntryError
@@ -30,13 +30,9 @@ from lazycache_storage.signing import Signer
 if TYPE_CHECKING:
     from lazycache_storage.arrays import Array
     from lazycache_storage.chunked import Chunking
-    from lazycache_storage.objects import Sink
     from lazycache_storage.publishing import Publisher
 
 log = logging.getLogger("lazycache")
-
-ROW_PAYLOAD_BYTES = 32 << 10
-"""Payloads up to this size sit in the record, larger ones in a blob."""
 
 FLUSH_USES_AT = 1000
 """Uses of so many keys are written to the index together."""
@@ -162,14 +158,16 @@ class Store(Notes):
         entry = None if key is None else self._memory.peek(key)
         if entry is not None and entry.value is not NOTHING and entry.record is record:
             return entry.value
-        if key is not None and not record.objects and (shared := self._memory.live_result(key, record)) is not None:
+        # Arrays that are objects are known by these.
+        alone = None if record.objects and record.kind == "plain" else key
+        if alone is not None and (shared := self._memory.live_result(alone, record)) is not None:
             return shared
         try:
             value = self._loader.load(record, key)
         except CorruptEntryError as error:
             raise self._after_damage(key, record, error) from error
-        if key is not None and not record.objects:
-            value = self._memory.keep_result(key, record, value)
+        if alone is not None:
+            value = self._memory.keep_result(alone, record, value)
             if entry is not None and cannot_change(value):
                 entry.value = value
         if key is not None and is_from_another_boot(record):
@@ -223,7 +221,7 @@ class Store(Notes):
         publisher = self._publisher()
         for trust in (True, False):
             with publisher.staging(trust=trust, digest=digest, chunking=chunking) as sink:
-                record = self._encode(value, record_fields, sink, publisher)
+                record = publisher.encode(value, record_fields, sink)
                 with self._rows.transaction() as transaction:
                     written = publisher.publish(transaction, keys, record, files_for_key or {}, replaced)
                     transaction.touch(self._memory.take_uses())
@@ -380,15 +378,6 @@ class Store(Notes):
         from lazycache_storage.publishing import Publisher
 
         return Publisher(self.path, self.index, self.signer)
-
-    def _encode(self, value: object, fields: Mapping[str, Any], sink: Sink, publisher: Publisher) -> Record:
-        kind, payload, refs = codec.encode(value, sink)
-        nbytes = len(payload) + sum(ref.nbytes for ref in refs)
-        blob = None
-        if len(payload) > ROW_PAYLOAD_BYTES:
-            blob, payload = publisher.write_payload(payload), b""
-        facts: dict[str, Any] = {"created": time.time(), "host": fsio.host(), "boot": fsio.boot_id()}
-        return Record(**(facts | dict(fields)), kind=kind, payload=payload, blob=blob, objects=refs, nbytes=nbytes)
 
     def _mark_verified(self, key: Digest, record: Record) -> None:
         """Note that the objects of a record are on disk for good, now that they were read after another boot."""

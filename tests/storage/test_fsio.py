@@ -134,42 +134,6 @@ def test_trust_is_for_folders_that_only_this_user_may_write(tmp_path: Path) -> N
     tmp_path.chmod(0o700)
 
 
-MOUNTS = """\
-/dev/sda1 / ext4 rw 0 0
-server:/home /home nfs4 rw 0 0
-/dev/sdb1 /home/local/my\\040disk xfs rw 0 0
-//server/share /mnt/share cifs rw 0 0
-tmpfs /mnt/share tmpfs rw 0 0
-lustre /homework lustre rw 0 0
-"""
-
-
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("/", "ext4"),
-        ("/var/cache", "ext4"),
-        ("/home", "nfs4"),
-        ("/home/me/.cache", "nfs4"),
-        ("/home/local/my disk/cache", "xfs"),
-        ("/homework/x", "lustre"),
-        ("/mnt/share/x", "tmpfs"),
-    ],
-)
-def test_the_file_system_is_that_of_the_innermost_and_last_mount(tmp_path: Path, path: str, kind: str) -> None:
-    (tmp_path / "mounts").write_text(MOUNTS)
-    assert fsio.file_system(path, str(tmp_path / "mounts")) == kind
-
-
-def test_an_unknown_file_system_is_no_network(tmp_path: Path) -> None:
-    assert fsio.file_system("/x", str(tmp_path / "missing")) == ""
-    assert not fsio.is_network(str(tmp_path))
-
-
-def test_free_space_is_what_the_system_says(tmp_path: Path) -> None:
-    assert 0 < fsio.free_bytes(str(tmp_path)) <= os.statvfs(tmp_path).f_blocks * os.statvfs(tmp_path).f_frsize
-
-
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs a file system that takes no folder")
 @pytest.mark.parametrize("private", [False, True])
 def test_a_folder_where_none_can_be_is_an_error(private: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lazycache_storage import fsio, mapping
+from lazycache_storage import machine, mapping
 from lazycache_storage.digest import Digest
 from lazycache_storage.store import Store
 
@@ -20,8 +20,8 @@ def network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp
     """Say that everything is on a file server; return where a store may be made."""
     kind = request.param
     (tmp_path / "mounts").write_text(f"/dev/sda1 /elsewhere ext4 rw 0 0\nserver:/export / {kind} rw 0 0\n")
-    find = fsio.file_system
-    monkeypatch.setattr(fsio, "file_system", lambda path: find(path, str(tmp_path / "mounts")))
+    find = machine.file_system
+    monkeypatch.setattr(machine, "file_system", lambda path: find(path, str(tmp_path / "mounts")))
     return str(tmp_path / "store")
 
 
@@ -95,7 +95,7 @@ def test_objects_of_another_machine_are_compared_once(network: str, monkeypatch:
     data.chmod(0o600)
     data.write_bytes(bytes(72_000))
     os.utime(data, ns=(date, date))
-    monkeypatch.setattr(fsio, "boot_id", lambda: "another machine")
+    monkeypatch.setattr(machine, "boot_id", lambda: "another machine")
     with Store(network) as store:
         record = store.find(A)
         assert record is not None

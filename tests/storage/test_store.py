@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from lazycache_storage import fsio, layout
+from lazycache_storage import fsio, layout, machine
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import (
     CorruptEntryError,
@@ -336,7 +336,7 @@ def test_after_another_boot_the_content_is_compared_once(store: Store, monkeypat
     content = paths[1].stat()
     overwrite(paths[1], bytes(content.st_size))
     os.utime(paths[1], ns=(content.st_atime_ns, content.st_mtime_ns))
-    monkeypatch.setattr(fsio, "boot_id", lambda: "another boot")
+    monkeypatch.setattr(machine, "boot_id", lambda: "another boot")
     fresh = again(store)
     assert get(fresh, 1).tobytes() == (array + 1).tobytes()
     damaged(fresh, 2)
@@ -637,7 +637,7 @@ def test_a_full_disk_leaves_nothing_and_the_next_put_works(store: Store, at: str
 
 
 def test_a_network_store_maps_nothing(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(fsio, "is_network", lambda path: True)
+    monkeypatch.setattr(machine, "is_network", lambda path: True)
     with Store(tmp_path / "store") as store:
         put(store, 1, np.arange(1_000_000))
         found = get(store, 1)

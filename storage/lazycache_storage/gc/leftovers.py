@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lazycache_storage import fsio, layout
+from lazycache_storage import fsio, layout, machine
 from lazycache_storage.accounts import tree_size
 from lazycache_storage.gc.survey import object_number
 
@@ -72,7 +72,7 @@ def find_leftovers(store: "Store", now: float | None = None) -> tuple[Leftover, 
     trash = layout.folder(store.path, layout.TRASH_FOLDER)
     tmp = layout.folder(store.path, layout.TMP_FOLDER)
     locks = layout.folder(store.path, layout.LOCKS_FOLDER)
-    is_shared = fsio.is_network(store.path)
+    is_shared = machine.is_network(store.path)
     found = [_leftover(f"{trash}/{name}", "trash") for name in fsio.list_folder(trash)]
     found += [
         _leftover(f"{tmp}/{name}", "unfinished")
