@@ -91,7 +91,7 @@ class Program:
             self._write_compact(templates.steps)
         else:
             for step in templates.steps:
-                self._assign(step, self._filled(step), [])
+                self._assign(step, self._filled(step)[0], [])
 
     def name_of(self, node: Node) -> str:
         """Return what stands for a node in the source."""
@@ -111,34 +111,28 @@ class Program:
                 else:
                     self._assign(inner, text, [])
                     inner = None
-            text = self._filled(step)
-            freed = self._release(step, inner)
-            inner = None
+            text, freed = self._filled(step, inner)
             # Where something is freed the line ends, since a variable keeps its value to the end of the line.
             if freed or step.nesting == _DEEPEST:
                 self._assign(step, text, freed)
+                inner = None
             else:
                 inner = step
         if inner is not None:
             self._assign(inner, text, [])
 
-    def _filled(self, step: Step) -> str:
-        text = step.template
-        names = self._names
+    def _filled(self, step: Step, inner: Step | None = None) -> tuple[str, list[str]]:
+        """Return the source of a call, and the variables whose values nobody needs after it."""
+        text, freed = step.template, []
+        names, uses = self._names, self._uses
         for operand in step.operands:
-            text = text.replace(PLACE, names[operand], 1)
-        return text
-
-    def _release(self, step: Step, inner: Step | None) -> list[str]:
-        """Return the variables whose values nobody needs after `step`."""
-        freed = []
-        uses = self._uses
-        for operand in step.operands:
+            name = names[operand]
+            text = text.replace(PLACE, name, 1)
             left = uses[operand] - 1
             uses[operand] = left
             if not left and (inner is None or operand != inner.identity):
-                freed.append(self._names[operand])
-        return freed
+                freed.append(name)
+        return text, freed
 
     def _assign(self, step: Step, text: str, freed: list[str]) -> None:
         if freed:

@@ -90,8 +90,10 @@ class Templates:
         return text
 
     def _write(self, step: Step) -> str:
-        fixed, text_of_argument = self.fixed, self._text
-        texts = [fixed.get(id(arg)) or text_of_argument(arg) for arg in step.args]
+        fixed, texts = self.fixed, []
+        for arg in step.args:
+            # For one or two arguments, as most calls have, a comprehension would be slower.
+            texts.append(fixed.get(id(arg)) or self._text(arg))  # noqa: PERF401
         function = step.function
         if step.kwargs:
             return f"{self._function(step)}({', '.join(texts + self._named(step.kwargs))})"
