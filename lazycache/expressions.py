@@ -9,7 +9,7 @@ import numpy as np
 
 from lazycache import pickling
 from lazycache.digests import Memo, own, token
-from lazycache.errors import NotComputedError
+from lazycache.errors import NotComputedError, UnhashableError
 from lazycache.freezing import freeze, refreeze
 from lazycache.keys import key
 from lazycache.nests import (
@@ -155,7 +155,10 @@ class computed(Expression):
     def _state(self) -> tuple[Any, ...]:
         # The token first: a thread that sees it also sees the value that it describes.
         taken = self._token
-        return self._value, taken, self._style
+        value = self._value
+        if taken is None and callable(value):
+            taken = _token_of_code(value)
+        return value, taken, self._style
 
     @classmethod
     def _from_state(cls, *state: Any) -> Self:
@@ -257,6 +260,15 @@ def _make_leaf(cls: type[Leaf], value: Any, owned: bool, style: str) -> Leaf:
             raise NotComputedError(operation=f"computed() of {what}")
         check_placement(value, "value")
     return _leaf(cls, value, own(value) if owned else None, style)
+
+
+def _token_of_code(value: Any) -> bytes | None:
+    """Return the token of a function that travels: its text, from which it is taken, may stay behind."""
+    try:
+        return token(value)
+    except UnhashableError:
+        # It may be evaluated without a key, and whoever needs one is told.
+        return None
 
 
 def _leaf(cls: type[Leaf], value: Any, taken: bytes | None, style: str) -> Leaf:

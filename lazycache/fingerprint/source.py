@@ -76,7 +76,7 @@ def text_of(function: FunctionType, is_invisible: Callable[[ast.expr], bool]) ->
 def _find_text(function: FunctionType, is_invisible: Callable[[ast.expr], bool]) -> Text:
     code = function.__code__
     source = find_source(code.co_filename, function.__globals__)
-    node = None if source is None else source.find(function)
+    node = find_in_module(function) if source is None else source.find(function)
     if node is not None:
         decorators = enumerate(getattr(node, "decorator_list", ()))
         without = frozenset(index for index, expression in decorators if is_invisible(expression))
@@ -90,7 +90,14 @@ def _find_text(function: FunctionType, is_invisible: Callable[[ast.expr], bool])
 def has_text(function: FunctionType) -> bool:
     """Return whether a function's code was written by somebody, in contrast to made by a program."""
     source = find_source(function.__code__.co_filename, function.__globals__)
-    return source is not None and source.find(function) is not None
+    return (find_in_module(function) if source is None else source.find(function)) is not None
+
+
+def find_in_module(function: FunctionType) -> FunctionNode | None:
+    """Return the syntax tree of a function whose code lost its file name on a journey, if its module's file has it."""
+    path = function.__globals__.get("__file__")
+    source = find_source(path, function.__globals__) if isinstance(path, str) else None
+    return None if source is None else source.find(function)
 
 
 def _is_transformed(function: FunctionType) -> bool:

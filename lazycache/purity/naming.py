@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 _MAIN = ("__main__", "__mp_main__")
@@ -72,9 +72,17 @@ def _script(function: Callable[..., Any]) -> str | None:
     else:
         path = getattr(function, "__globals__", {}).get("__file__")
         if path is not None and os.path.basename(code.co_filename) != os.path.basename(path):
-            # Code that a cell, or `exec`, defined in the namespace of a script.
-            path = None
+            # Code that came by value from another process, or that a cell, or `exec`, defined in this namespace.
+            path = path if _travelled(function, code) else None
     return None if path is None else os.path.realpath(path)
+
+
+def _travelled(function: Callable[..., Any], code: CodeType) -> bool:
+    from lazycache.fingerprint.source import find_in_module
+
+    if not isinstance(function, FunctionType) or not code.co_filename.startswith("<"):
+        return False
+    return find_in_module(function) is not None
 
 
 def source_file_of(function: Callable[..., Any]) -> str:

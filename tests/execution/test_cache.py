@@ -294,6 +294,43 @@ def test_a_script_with_classes_of_its_own(tmp_path: Path, kind: str) -> None:
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "True -3 True True\n", "")
 
 
+NESTED = """
+import sys
+from lazycache import Cache, pure
+
+@pure(version=1)
+def outer(n):
+    @pure(version=1)
+    def inner(x):
+        with open(sys.argv[2], "a") as file:
+            file.write(f"inner {x}\\n")
+        return x + 1
+    return inner(n) + scaled(lambda x: 2 * x, n)
+
+@pure(version=1)
+def scaled(scale, n):
+    with open(sys.argv[2], "a") as file:
+        file.write(f"scaled {n}\\n")
+    return scale(n)
+
+if __name__ == "__main__":
+    cache = Cache(sys.argv[1])
+    print(cache([outer(1), outer(2)], n_jobs=2))
+    for n in (1, 2):
+        cache.forget(outer(n))
+    print(cache([outer(1), outer(2)]), cache.stats()["runs"])
+"""
+
+
+def test_functions_inside_those_of_a_script_are_the_same_in_workers(tmp_path: Path) -> None:
+    script, witness = tmp_path / "script.py", tmp_path / "witness.txt"
+    script.write_text(NESTED)
+    command = [sys.executable, str(script), str(tmp_path / "store"), str(witness)]
+    ended = subprocess.run(command, capture_output=True, text=True, env=environment())
+    assert (ended.stderr, ended.stdout.splitlines()[0]) == ("", "[4, 7]")
+    assert sorted(witness.read_text().splitlines()) == ["inner 1", "inner 2", "scaled 1", "scaled 2"]
+
+
 def test_a_result_that_cannot_be_stored_comes_back(cache: Cache, tmp_path: Path, witness: Witness) -> None:
     e = unstorable(str(tmp_path))
     with pytest.warns(NotStoredWarning, match="unstorable"):

@@ -1,11 +1,13 @@
 """Keys: equal for the same functions on equal inputs, and for nothing else."""
 
 import collections
+import linecache
 import pickle
 import subprocess
 import sys
 from typing import Any
 
+import cloudpickle
 import numpy as np
 import pytest
 
@@ -146,3 +148,28 @@ def test_another_process_takes_the_same_key() -> None:
     node = np.linalg.norm(x.reshape(2, 3)[:, 1:] ** 2, axis=computed(0)).sum(initial={"a": [x]})
     result = subprocess.run([sys.executable, "-c", PROGRAM], input=pickle.dumps(node), capture_output=True, check=True)
     assert result.stdout.decode().strip() == key(node).hex()
+
+
+def test_a_function_among_the_arguments_travels_with_its_token() -> None:
+    # As in a notebook: the text is in the process that sends, and nowhere else.
+    text = "rate = 3\ndef f(x):\n    return x * rate  # a comment\n"
+    linecache.cache["<cell 1>"] = (len(text), None, text.splitlines(keepends=True), "<cell 1>")
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(text, "<cell 1>", "exec"), namespace)
+    node = computed(map)(namespace["f"], [1, 2])
+    sent = cloudpickle.dumps(node)
+    result = subprocess.run([sys.executable, "-c", PROGRAM], input=sent, capture_output=True, check=True)
+    assert result.stdout.decode().strip() == key(node).hex()
+
+
+def test_a_function_without_a_token_travels_too() -> None:
+    seen: list[int] = []
+
+    def remember(x: int) -> int:
+        seen.append(x)
+        return len(seen)
+
+    arrived = pickle.loads(cloudpickle.dumps(computed(remember)(1)))
+    assert (compute(arrived), seen) == (1, [])
+    with pytest.raises(UnhashableError, match="seen"):
+        key(arrived)

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import cloudpickle
 import pytest
 
 from lazycache.fingerprint import fingerprint
@@ -235,6 +236,22 @@ def test_code_without_a_text_goes_by_its_code() -> None:
     assert _digest(one) == _digest(make("\n\ndef g(x): return x + 1\n\ndef f(x): return g(x)"))
     assert _digest(one) != _digest(make("def g(x): return x + 2\ndef f(x): return g(x)"))
     assert _digest(one) != _digest(make("def g(x): return x + 1\ndef f(x): return g(-x)"))
+
+
+def test_functions_that_travelled_by_value_keep_their_text(load: Load) -> None:
+    text = "RATE = 3\ndef make(n):\n    def f(x): return helper(x) * n + RATE\n    return f\n"
+    module = load(text + "def helper(x): return x + 1\n")
+    module.__name__ = "__main__"
+    f = module.make(2)
+    sent = cloudpickle.dumps((f, module.make(3)))
+    arrived, other = cloudpickle.loads(sent)
+    assert arrived is not f
+    assert _digest(arrived) == _digest(f)
+    assert _digest(other) == _digest(module.make(3)) != _digest(f)
+    edited = load(text + "def helper(x): return x + 2\n")
+    edited.__name__ = "__main__"
+    # The file has another text now, which is not the code that arrived.
+    assert fingerprint(cloudpickle.loads(sent)[0]).digest not in (_digest(edited.make(2)), _digest(edited.make(3)))
 
 
 def test_a_file_with_only_byte_code_is_code_without_a_text(folder: Path) -> None:
