@@ -215,8 +215,8 @@ def linspace(
     return make(array_function("linspace", chosen), args, options or NO_KWARGS, shape, known, chosen)
 
 
-def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[LazyArray, ...]:
-    """Return coordinate matrices of coordinate vectors."""
+def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[LazyArray, ...]:
+    """Return coordinate matrices of coordinate vectors; with `sparse` what broadcasts to them."""
     from lazycache.array.manipulation import broadcast_to, reshape, swapaxes
 
     if indexing not in ("xy", "ij"):
@@ -225,7 +225,8 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[LazyArray, ...]:
     sizes = tuple(vector.shape[0] for vector in vectors)
     out = []
     for axis, vector in enumerate(vectors):
-        spread = broadcast_to(reshape(vector, (-1, *(1,) * (len(sizes) - axis - 1))), sizes)
+        spread = reshape(vector, (*(1,) * axis, -1, *(1,) * (len(sizes) - axis - 1)))
+        spread = spread if sparse else broadcast_to(spread, sizes)
         out.append(swapaxes(spread, 0, 1) if indexing == "xy" and len(sizes) > 1 else spread)
     return tuple(out)
 
@@ -278,7 +279,7 @@ def asarray(
     return astype(made, known)
 
 
-def array(x: Any, dtype: Any = None) -> LazyArray:
+def array(x: Any, /, dtype: Any = None) -> LazyArray:
     """Return a lazy array for data, numbers, or nested sequences of lazy arrays."""
     if dtype is not None:
         return asarray(x, dtype=dtype)

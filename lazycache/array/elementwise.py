@@ -208,11 +208,12 @@ def allclose(x1: Any, x2: Any, /, rtol: Any = 1e-05, atol: Any = 1e-08, equal_na
     return _all(isclose(x1, x2, rtol, atol, equal_nan))
 
 
-def array_equal(x1: Any, x2: Any, /) -> LazyArray:
+def array_equal(x1: Any, x2: Any, /, equal_nan: bool = False) -> LazyArray:
     """Say whether two arrays have one shape and equal elements."""
     first, second = operand(x1), operand(x2)
     args = (first.arg, second.arg)
-    return make(array_function("array_equal"), args, NO_KWARGS, (), BOOL, common_backend((first, second)))
+    options = {"equal_nan": True} if equal_nan else NO_KWARGS
+    return make(array_function("array_equal"), args, options, (), BOOL, common_backend((first, second)))
 
 
 def nan_to_num(x: Any, /, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> LazyArray:

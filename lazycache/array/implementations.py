@@ -212,8 +212,11 @@ def _ptp(xp: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return xp.max(x, axis=axis, keepdims=keepdims) - xp.min(x, axis=axis, keepdims=keepdims)
 
 
-def _array_equal(xp: Any, left: Any, right: Any) -> Any:
-    return xp.all(left == right) if left.shape == right.shape else xp.asarray(False)
+def _array_equal(xp: Any, left: Any, right: Any, equal_nan: bool = False) -> Any:
+    if left.shape != right.shape:
+        return xp.asarray(False)
+    same = left == right
+    return xp.all(same | (xp.isnan(left) & xp.isnan(right)) if equal_nan else same)
 
 
 def _pad(xp: Any, x: Any, pairs: Any, mode: str = "constant", constant_values: Any = 0) -> Any:

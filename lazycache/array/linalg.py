@@ -216,11 +216,16 @@ def matrix_power(x: Any, n: int, /) -> LazyArray:
     return _node("matrix_power", found, found.shape, found.dtype if power >= 0 else inexact_dtype(found.dtype), power)
 
 
-def matrix_rank(x: Any, /, *, rtol: Any = None) -> LazyArray:
-    """Return how many singular values are above a tolerance."""
+def matrix_rank(x: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> LazyArray:
+    """Return how many singular values are above a tolerance: `tol`, or `rtol` of the largest."""
     found = operand(x)
     shape = found.shape[:-2] if len(found.shape) > 1 else ()
-    return _node("matrix_rank", found, shape, INTP, **({} if rtol is None else {"rtol": rtol}))
+    if tol is not None and rtol is not None:
+        raise ValueError("`tol` and `rtol` can't be both set.")
+    options = {name: operand(value).arg for name, value in (("tol", tol), ("rtol", rtol)) if value is not None}
+    if hermitian:
+        options["hermitian"] = True
+    return _node("matrix_rank", found, shape, INTP, **options)
 
 
 def expm(x: Any, /) -> LazyArray:

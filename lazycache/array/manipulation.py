@@ -155,9 +155,18 @@ def broadcast_shapes(*shapes: Any) -> Shape:
     return broadcasting_rules.broadcast(*(tuple(s) if isinstance(s, (tuple, list)) else (s,) for s in shapes))
 
 
-def _join(name: str, found: list[Operand], shape: Shape, dtype: Any = None, **kwargs: Any) -> LazyArray:
+def _join(name: str, found: list[Operand], shape: Shape, dtype: Any, casting: Any, **kwargs: Any) -> LazyArray:
     args = (tuple(one.arg for one in found),)
-    known = result_type([one.kind for one in found]) if dtype is None else np.dtype(dtype)
+    if dtype is None:
+        known = result_type([one.kind for one in found])
+    else:
+        known = np.dtype(dtype)
+        for one in found:
+            if one.dtype is not None and not np.can_cast(one.dtype, known, casting):
+                raise TypeError(
+                    f"Cannot cast array data from {one.dtype!r} to {known!r} according to the rule {casting!r}"
+                )
+        kwargs.update(dtype=known, casting=casting)
     return make(array_function(name), args, kwargs or NO_KWARGS, shape, known, common_backend(found))
 
 
@@ -170,31 +179,36 @@ def concat(
     found = [operand(x) for x in arrays]
     shape = rules.concatenated([one.shape for one in found], axis)
     options: dict[str, Any] = {} if axis == 0 else {"axis": axis}
-    if dtype is not None:
-        options.update(dtype=np.dtype(dtype), casting=casting)
-    return _join("concat", found, shape, dtype, **options)
+    return _join("concat", found, shape, dtype, casting, **options)
 
 
 concatenate = concat
 
 
-def stack(arrays: Sequence[Any], /, axis: int = 0, out: Any = None) -> LazyArray:
+def stack(
+    arrays: Sequence[Any], /, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> LazyArray:
     """Return arrays of one shape laid along a new axis."""
     if out is not None:
         raise TypeError("a lazy array cannot be computed into an array that is there: leave out=")
     found = [operand(x) for x in arrays]
     shape = rules.stacked([one.shape for one in found], axis)
-    return _join("stack", found, shape, **({} if axis == 0 else {"axis": axis}))
+    return _join("stack", found, shape, dtype, casting, **({} if axis == 0 else {"axis": axis}))
 
 
-def atleast_1d(x: Any, /) -> LazyArray:
-    """Return the array with at least one axis."""
-    return at_least(x, 1)  # type: ignore[no-any-return]
+def atleast_1d(*arrays: Any) -> Any:
+    """Return the array with at least one axis; of several arrays a tuple."""
+    return one_or_all([at_least(x, 1) for x in arrays])
 
 
-def atleast_2d(x: Any, /) -> LazyArray:
-    """Return the array with at least two axes; a vector is a row."""
-    return at_least(x, 2)  # type: ignore[no-any-return]
+def atleast_2d(*arrays: Any) -> Any:
+    """Return the array with at least two axes, a vector as a row; of several arrays a tuple."""
+    return one_or_all([at_least(x, 2) for x in arrays])
+
+
+def one_or_all(made: list[Any]) -> Any:
+    """Return what was made of one array, or a tuple of what was made of several."""
+    return made[0] if len(made) == 1 else tuple(made)
 
 
 def at_least(x: Any, ndim: int) -> Any:
@@ -203,15 +217,16 @@ def at_least(x: Any, ndim: int) -> Any:
     return expand_dims(x, tuple(range(missing))) if missing > 0 else array(x)
 
 
-def hstack(arrays: Sequence[Any], /) -> LazyArray:
+def hstack(arrays: Sequence[Any], /, *, dtype: Any = None, casting: str = "same_kind") -> LazyArray:
     """Return arrays joined along the second axis, or the first of 1-d arrays."""
     parts = [at_least(x, 1) for x in arrays]
-    return concat(parts, axis=0 if parts and len(operand(parts[0]).shape) == 1 else 1)
+    axis = 0 if parts and len(operand(parts[0]).shape) == 1 else 1
+    return concat(parts, axis=axis, dtype=dtype, casting=casting)
 
 
-def vstack(arrays: Sequence[Any], /) -> LazyArray:
+def vstack(arrays: Sequence[Any], /, *, dtype: Any = None, casting: str = "same_kind") -> LazyArray:
     """Return arrays joined along the first axis; 1-d arrays are rows."""
-    return concat([at_least(x, 2) for x in arrays], axis=0)
+    return concat([at_least(x, 2) for x in arrays], axis=0, dtype=dtype, casting=casting)
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[LazyArray, ...]:
@@ -263,7 +278,7 @@ def tile(x: Any, repetitions: Any, /) -> LazyArray:
     return _moved("tile", found, rules.tiled(found.shape, repetitions), plain_ints(repetitions))
 
 
-def pad(x: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> LazyArray:
+def pad(x: Any, /, pad_width: Any, mode: str = "constant", **kwargs: Any) -> LazyArray:
     """Return the array with borders; see numpy for the modes."""
     found = operand(x)
     widths = pad_width.tolist() if isinstance(pad_width, np.ndarray) else pad_width

@@ -21,7 +21,9 @@ from lazycache.array.infer.broadcasting import broadcast
 from lazycache.array.infer.dtypes import INTP, DType, accumulated_dtype, ufunc_dtypes
 from lazycache.array.infer.reductions import accumulated, check_identity, reduced
 from lazycache.array.node import ArrayNode, make
-from lazycache.array.operands import Operand, common_backend, try_operand
+from lazycache.array.numpy_calls import translation
+from lazycache.array.operands import Operand, common_backend, operand, try_operand
+from lazycache.array.products import trace
 from lazycache.array.reductions import NO_VALUE, plain_axis
 from lazycache.array.table import BY_UFUNC
 from lazycache.errors import NotComputedError
@@ -163,7 +165,7 @@ def _known(func: Callable[..., Any]) -> Callable[..., Any] | None:
     elif not module.startswith("numpy"):
         return None
     unlike = _UNLIKE.get(name) if inside is namespace else None
-    found: Any = unlike or getattr(inside, name, None)
+    found: Any = unlike or getattr(inside, _RENAMED.get(name, name), None)
     return found if callable(found) and not isinstance(found, type) else None
 
 
@@ -178,33 +180,44 @@ def apply_function(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
     known = _known(func)
     given = {name: value for name, value in kwargs.items() if value is not np._NoValue}
     if known is not None and not _meets_general(args, given):
-        for name in ("a", "x", "arr", "m", "ary", "arrays", "tup"):
-            # The first parameter has no name in the array API standard.
-            if name in given and not args:
-                args = (given.pop(name),)
-        given = {name: value for name, value in given.items() if not (name == "out" and value is None)}
-        return known(*args, **given)
+        return translation(func, known)(args, given)
     return build(operation_of_function(func, given), args, given)
 
 
-def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    from lazycache.array.elementwise import array_equal
-
-    if equal_nan:
-        raise TypeError("equal_nan= has no lazy form: use lazycache.array.isclose")
-    return array_equal(a1, a2)
-
-
-def _ones_like(name: str) -> Callable[..., Any]:
-    def like(a: Any, *args: Any, shape: Any = None, order: str = "K", subok: bool = True, **kwargs: Any) -> Any:
-        import lazycache.array as namespace
-
+def _in_likeness(name: str) -> Callable[..., Any]:
+    def like(
+        a: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+    ) -> Any:
         del order, subok
-        if shape is not None:
-            raise TypeError("shape= has no lazy form here: use lazycache.array.zeros, ones or full")
-        return getattr(namespace, name)(a, *args, **kwargs)
+        return _make_like(name, a, (), dtype, shape, device)
 
     return like
+
+
+def _full_like(
+    a: Any,
+    fill_value: Any,
+    /,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    del order, subok
+    return _make_like("full", a, (fill_value,), dtype, shape, device)
+
+
+def _make_like(name: str, a: Any, args: tuple[Any, ...], dtype: Any, shape: Any, device: Any) -> Any:
+    import lazycache.array as namespace
+
+    if shape is None:
+        return getattr(namespace, f"{name}_like")(a, *args, dtype=dtype, device=device)
+    found = operand(a)
+    if dtype is None and found.dtype is None:
+        raise NotComputedError(operation="an array like one whose dtype is not known")
+    return getattr(namespace, name)(shape, *args, dtype=dtype or found.dtype, device=device, like=a)
 
 
 def _unique(
@@ -218,7 +231,6 @@ def _unique(
     sorted: bool = True,  # noqa: A002
 ) -> Any:
     from lazycache.array.functions import array_function
-    from lazycache.array.operands import operand
     from lazycache.array.searching import parts
 
     if axis is not None:
@@ -255,34 +267,50 @@ def _is_real(x: Any) -> bool:
     return not _is_complex(x)
 
 
-def _extreme(name: str) -> Callable[..., Any]:
-    def extreme(*args: Any, **kwargs: Any) -> Any:
-        import lazycache.array as namespace
-
-        return getattr(namespace, name)(*args, **kwargs)
-
-    return extreme
-
-
-def _linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, **kwargs: Any) -> Any:
+def _linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
     from lazycache.array.creation import linspace
 
-    if retstep:
-        raise TypeError("retstep= has no lazy form")
-    return linspace(start, stop, num, endpoint, **kwargs)
+    spaced = linspace(start, stop, num, endpoint, dtype=dtype, axis=axis, device=device)
+    if not retstep:
+        return spaced
+    import lazycache.array as namespace
+
+    steps = num - 1 if endpoint else num
+    first, last = namespace.asarray(start), namespace.asarray(stop)
+    return spaced, (last * 1.0 - first * 1.0) / steps if steps > 0 else np.nan
+
+
+def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+    import lazycache.array as namespace
+
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    made = namespace.linalg.cross(namespace.moveaxis(a, axisa, -1), namespace.moveaxis(b, axisb, -1))
+    return namespace.moveaxis(made, -1, axisc)
 
 
 _UNLIKE: dict[str, Callable[..., Any]] = {
-    "array_equal": _array_equal,
-    "ones_like": _ones_like("ones_like"),
-    "zeros_like": _ones_like("zeros_like"),
-    "empty_like": _ones_like("empty_like"),
-    "full_like": _ones_like("full_like"),
-    "unique": _unique,
-    "amax": _extreme("max"),
-    "amin": _extreme("min"),
     "copy": _copy,
+    "cross": _cross,
+    "empty_like": _in_likeness("empty"),
+    "full_like": _full_like,
     "iscomplexobj": _is_complex,
     "isrealobj": _is_real,
     "linspace": _linspace,
+    "ones_like": _in_likeness("ones"),
+    "trace": trace,
+    "unique": _unique,
+    "zeros_like": _in_likeness("zeros"),
 }
+
+_RENAMED = {"amax": "max", "amin": "min"}

@@ -12,7 +12,7 @@ from lazycache.array.infer import Shape
 from lazycache.array.infer import linalg as rules
 from lazycache.array.infer import manipulation as manipulation_rules
 from lazycache.array.infer.dtypes import BOOL, DType, foreign_dtype, result_type, ufunc_dtype
-from lazycache.array.infer.einsum import einsum_shape, parse_interleaved
+from lazycache.array.infer.einsum import einsum_shape, is_view, parse_interleaved
 from lazycache.array.node import ArrayNode, make
 from lazycache.array.operands import Operand, common_backend, operand
 from lazycache.array.reductions import total_dtype
@@ -132,7 +132,14 @@ def trace(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any
     return make(array_function("trace"), (found.arg,), options or NO_KWARGS, shape, known, found.backend)
 
 
-def einsum(*operands: Any, optimize: Any = None, out: Any = None, dtype: Any = None) -> LazyArray:
+def einsum(
+    *operands: Any,
+    optimize: Any = None,
+    out: Any = None,
+    dtype: Any = None,
+    casting: Any = "safe",
+    order: str = "K",
+) -> LazyArray:
     """Return the sum of products that subscripts say, in Einstein's notation.
 
     Both forms are taken: ``einsum("ij,jk", a, b)``, with or without an output
@@ -145,6 +152,7 @@ def einsum(*operands: Any, optimize: Any = None, out: Any = None, dtype: Any = N
     >>> lz.einsum("ij,jk", a, b).shape, lz.einsum(a, [0, 1], b, [1, 2], [2, 0]).shape
     ((2, 4), (4, 2))
     """
+    del order
     if out is not None:
         raise TypeError("a lazy array cannot be computed into an array that is there: leave out=")
     if not operands:
@@ -163,10 +171,17 @@ def einsum(*operands: Any, optimize: Any = None, out: Any = None, dtype: Any = N
     backend = common_backend(found)
     if any(one.dtype is not None and one.dtype.kind not in "biufcO" for one in found):
         raise TypeError("invalid data type for einsum")
+    if backend in NUMPY_RULES and is_view(subscripts):
+        dtype = None
     known = result_type([one.dtype for one in found]) if dtype is None else numpy_dtype(dtype)
     if backend not in NUMPY_RULES and len({one.dtype for one in found}) > 1:
         known = None
     options: dict[str, Any] = {} if dtype is None else {"dtype": known}
+    for one in found:
+        if options and known is not None and one.dtype is not None and not np.can_cast(one.dtype, known, casting):
+            raise TypeError(f"Cannot cast {one.dtype!r} to {known!r} according to the rule {casting!r}")
+    if casting != "safe":
+        options["casting"] = casting
     if optimize is not None:
         options["optimize"] = optimize
     args = (subscripts.replace(" ", ""), *(one.arg for one in found))

@@ -19,6 +19,7 @@ from lazycache.array.manipulation import (
     expand_dims,
     flip,
     moveaxis,
+    one_or_all,
     plain_ints,
     ravel,
     split,
@@ -62,8 +63,12 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> LazyArray:
     return moveaxis(a, source, target - 1 if source < target else target)
 
 
-def atleast_3d(x: Any, /) -> LazyArray:
+def atleast_3d(*arrays: Any) -> Any:
     """Return the array with at least three axes: a matrix gets one at its end, a vector one at each."""
+    return one_or_all([_at_least_3d(x) for x in arrays])
+
+
+def _at_least_3d(x: Any) -> Any:
     ndim = len(operand(x).shape)
     if ndim == 1:
         return expand_dims(x, (0, 2))
@@ -72,7 +77,7 @@ def atleast_3d(x: Any, /) -> LazyArray:
 
 def dstack(arrays: Sequence[Any], /) -> LazyArray:
     """Return arrays joined along the third axis."""
-    return concat([atleast_3d(x) for x in arrays], axis=2)
+    return concat([_at_least_3d(x) for x in arrays], axis=2)
 
 
 def column_stack(arrays: Sequence[Any], /) -> LazyArray:
@@ -231,8 +236,15 @@ def union1d(ar1: Any, ar2: Any) -> LazyArray:
     return _set_operation("union1d", ar1, ar2, False)
 
 
-def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> LazyArray:
-    """Return the sorted values that are in both of two arrays."""
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+    """Return the sorted values that are in both of two arrays, and with `return_indices` where they are in each."""
+    if return_indices:
+        first, second = operand(ar1), operand(ar2)
+        backend = common_backend((first, second))
+        options = {"return_indices": True, **({"assume_unique": True} if assume_unique else {})}
+        values = result_type((first.dtype, second.dtype))
+        outputs: list[tuple[Shape, DType]] = [((None,), values), ((None,), INTP), ((None,), INTP)]
+        return parts("intersect1d", (first.arg, second.arg), options, backend, outputs)
     return _set_operation("intersect1d", ar1, ar2, False, **({"assume_unique": True} if assume_unique else {}))
 
 

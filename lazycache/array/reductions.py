@@ -10,6 +10,7 @@ import numpy as np
 
 from lazycache.array.backends import NUMPY_RULES, index_dtype, numpy_dtype
 from lazycache.array.functions import array_function
+from lazycache.array.infer.broadcasting import broadcast_to
 from lazycache.array.infer.dtypes import (
     BOOL,
     DType,
@@ -26,11 +27,13 @@ from lazycache.array.infer.reductions import (
     normalize_axes,
     normalize_axis,
     reduced,
+    reduced_axes,
     searched,
 )
 from lazycache.array.node import make
 from lazycache.array.operands import Operand, operand
-from lazycache.nodes import NO_KWARGS
+from lazycache.nests import find_nodes
+from lazycache.nodes import NO_KWARGS, Node
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray
@@ -54,6 +57,8 @@ def plain_axis(axis: Any) -> Axis:
     """Return an axis, or several, as ints."""
     if axis is None or type(axis) is int:
         return axis
+    if isinstance(axis, (bool, np.bool_)):
+        raise TypeError("an integer is required for the axis")
     if isinstance(axis, tuple):
         return tuple(operator.index(one) for one in axis)
     return operator.index(axis)
@@ -75,10 +80,29 @@ def reduce_axes(
     found = operand(x)
     along = plain_axis(axis)
     shape = reduced(found.shape, along, keepdims)
-    if where is not NO_VALUE:
-        where = operand(where).arg
-    options = options_of(along, keepdims, dtype=numpy_dtype(given), initial=initial, where=where)
+    options = options_of(along, keepdims, dtype=numpy_dtype(given), where=_mask(where, found))
+    if initial is not NO_VALUE:
+        options["initial"] = _checked_initial(initial, dtype)
     return make(array_function(name), (found.arg,), options, shape, dtype, found.backend)
+
+
+def _mask(where: Any, x: Operand) -> Any:
+    """Return what `where` goes into a node as; it may be broadcast to `x`, and not `x` to it."""
+    if where is NO_VALUE or where is True:
+        return NO_VALUE
+    mask = operand(np.asarray(where, bool) if isinstance(where, (list, tuple)) and not find_nodes(where) else where)
+    if mask.shape:
+        broadcast_to(mask.shape, x.shape)
+        if mask.dtype is not None and mask.dtype.kind != "b":
+            raise TypeError(f"Cannot cast array data from {mask.dtype!r} to dtype('bool') according to the rule 'safe'")
+    return mask.arg
+
+
+def _checked_initial(initial: Any, dtype: DType) -> Any:
+    """Return where a reduction starts, refusing what its dtype cannot hold in numpy's words."""
+    if initial is not None and dtype is not None and not isinstance(initial, Node) and dtype.kind in "biufc":
+        np.empty((), dtype)[...] = initial
+    return initial
 
 
 def total_dtype(ufunc: np.ufunc, x: Operand) -> DType:
@@ -101,10 +125,25 @@ def totals(name: str, ufunc: np.ufunc) -> Callable[..., LazyArray]:
         where: Any = NO_VALUE,
     ) -> LazyArray:
         refuse_out(out)
+        if initial is None:
+            # So numpy is told to start with an element, of which there must be one.
+            check_start(ufunc, operand(x), axis, where)
         known = total_dtype(ufunc, operand(x)) if dtype is None else numpy_dtype(dtype)
         return reduce_axes(name, x, axis, known, keepdims, dtype, initial, where)
 
     return documented(total, name, "Over all axes, or those of `axis`")
+
+
+def check_start(ufunc: np.ufunc, x: Operand, axis: Any, where: Any) -> None:
+    """Refuse a reduction that nothing is there to start with."""
+    along = plain_axis(axis)
+    reduced_axes(along, len(x.shape))
+    if where is not NO_VALUE and where is not True:
+        raise ValueError(
+            f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where mask one has to "
+            "specify 'initial'"
+        )
+    check_identity(x.shape, along, ufunc.__name__)
 
 
 def extremes(name: str, ufunc: np.ufunc) -> Callable[..., LazyArray]:
@@ -121,14 +160,9 @@ def extremes(name: str, ufunc: np.ufunc) -> Callable[..., LazyArray]:
     ) -> LazyArray:
         refuse_out(out)
         found = operand(x)
-        word = ufunc.__name__
-        if initial is NO_VALUE:
-            if where is not NO_VALUE:
-                raise ValueError(
-                    f"reduction operation '{word}' does not have an identity, so to use a where mask one has to "
-                    "specify 'initial'"
-                )
-            check_identity(found.shape, plain_axis(axis), word)
+        if initial is None or initial is NO_VALUE:
+            initial = NO_VALUE
+            check_start(ufunc, found, axis, where)
         return reduce_axes(name, x, axis, accumulated_dtype(ufunc, found.dtype), keepdims, None, initial, where)
 
     return documented(extreme, name, "Over all axes, or those of `axis`")
@@ -158,13 +192,15 @@ all = _truths("all")  # noqa: A001
 any = _truths("any")  # noqa: A001
 
 
-_TAKE_SCALARS = frozenset({"nanmean", "nanstd", "nanvar"})
+_SUMMED = frozenset({"nanmean", "nanstd", "nanvar"})
 
 
 def check_axes(x: Any, axis: Any, name: str) -> None:
     """Refuse axis 0 of a 0-d array, which numpy takes in sums and not in means."""
     found = operand(x)
-    if found.backend in NUMPY_RULES and name not in _TAKE_SCALARS:
+    # Of what may hold NaN, numpy makes these means from sums.
+    is_sum = name in _SUMMED and (found.dtype is None or found.dtype.kind in "fcO")
+    if found.backend in NUMPY_RULES and not is_sum:
         normalize_axes(plain_axis(axis), len(found.shape))
 
 
@@ -197,10 +233,19 @@ def means(name: str) -> Callable[..., LazyArray]:
     ) -> LazyArray:
         refuse_out(out)
         check_axes(x, axis, name)
-        known = averaged(operand(x)) if dtype is None else numpy_dtype(dtype)
+        known = averaged(operand(x)) if dtype is None else _asked(name, operand(x), dtype)
         return reduce_axes(name, x, axis, known, keepdims, dtype, NO_VALUE, where)
 
     return documented(average, name, "Over all axes, or those of `axis`; of integers as float64")
+
+
+def _asked(name: str, x: Operand, dtype: Any) -> DType:
+    """Return the dtype that a user asks a mean to have."""
+    known = numpy_dtype(dtype)
+    holds_nan = x.dtype is not None and x.dtype.kind in "fc"
+    if name.startswith("nan") and holds_nan and known is not None and known.kind not in "fcO":
+        raise TypeError("If a is inexact, then dtype must be inexact")
+    return known
 
 
 mean = means("mean")
@@ -227,12 +272,12 @@ def spreads(name: str) -> Callable[..., LazyArray]:
                 raise ValueError("ddof and correction can't be provided simultaneously.")
             ddof = correction
         check_axes(x, axis, name)
-        known = _spread_dtype(found) if dtype is None else real_dtype(numpy_dtype(dtype))
+        known = _spread_dtype(found) if dtype is None else _asked(name, found, dtype)
         along = plain_axis(axis)
         shape = reduced(found.shape, along, keepdims)
-        if where is not NO_VALUE:
-            where = operand(where).arg
-        options = options_of(along, keepdims, dtype=numpy_dtype(dtype), where=where)
+        if name.endswith("std") and shape and known is not None and known.kind in "biu":
+            raise TypeError(f"the standard deviations cannot be of {known.name}: a root is no integer")
+        options = options_of(along, keepdims, dtype=numpy_dtype(dtype), where=_mask(where, found))
         if ddof:
             options["correction"] = ddof
         return make(array_function(name), (found.arg,), options, shape, known, found.backend)
@@ -283,7 +328,7 @@ def running_totals(name: str, ufunc: np.ufunc, initial: bool) -> Callable[..., L
         found = operand(x)
         if initial and axis is None and len(found.shape) != 1 and found.shape:
             raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
-        along = None if axis is None else operator.index(axis)
+        along: Any = plain_axis(axis)
         shape = accumulated(found.shape, along, include_initial)
         if found.backend == "torch" and not found.shape and not include_initial:
             shape = ()

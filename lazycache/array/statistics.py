@@ -10,7 +10,7 @@ import numpy as np
 from lazycache.array.backends import NUMPY_RULES
 from lazycache.array.functions import array_function
 from lazycache.array.infer.dtypes import DType, mean_dtype, result_type, ufunc_dtype
-from lazycache.array.infer.reductions import normalize_axes, reduced
+from lazycache.array.infer.reductions import Axis, normalize_axes, reduced
 from lazycache.array.node import make
 from lazycache.array.operands import Operand, operand
 from lazycache.array.reductions import (
@@ -24,6 +24,7 @@ from lazycache.array.reductions import (
     reduce_axes,
     refuse_out,
 )
+from lazycache.array.searching import parts
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray
@@ -34,6 +35,7 @@ def medians(name: str) -> Callable[..., LazyArray]:
 
     def median(x: Any, /, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> LazyArray:
         refuse_out(out)
+        axis = _axes(axis)
         check_axes(x, axis, name)
         return reduce_axes(name, x, axis, averaged(operand(x)), keepdims, None, NO_VALUE, NO_VALUE)
 
@@ -46,28 +48,67 @@ median = medians("median")
 def quantiles(name: str, limit: float) -> Callable[..., LazyArray]:
     """Return a function that gives quantiles; they are numbers up to `limit`."""
 
-    def quantile(x: Any, q: Any, /, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> LazyArray:
+    def quantile(
+        x: Any,
+        q: Any,
+        /,
+        axis: Any = None,
+        out: Any = None,
+        *,
+        method: str = "linear",
+        keepdims: bool = False,
+        weights: Any = None,
+    ) -> LazyArray:
         refuse_out(out)
         found, wanted = operand(x), operand(q)
+        dtype = _quantile_dtype(found, wanted, method, limit)
+        if method not in _METHODS:
+            raise ValueError(f"{method!r} is not a valid method. Use one of: {sorted(_METHODS)}")
         if isinstance(q, (int, float)) and not 0 <= q <= limit:
-            raise ValueError(f"{name.capitalize()}s must be in the range [0, {int(limit)}]")
-        check_axes(x, axis, name)
-        along = plain_axis(axis)
-        shape = (*wanted.shape, *reduced(found.shape, along, keepdims))
-        dtype = _quantile_dtype(found, wanted)
-        return make(
-            array_function(name), (found.arg, wanted.arg), options_of(along, keepdims), shape, dtype, found.backend
-        )
+            raise ValueError(f"{name.removeprefix('nan').capitalize()}s must be in the range [0, {int(limit)}]")
+        check_axes(x, _axes(axis), name)
+        along = plain_axis(_axes(axis))
+        options = options_of(along, keepdims)
+        inside = reduced(found.shape, along, keepdims)
+        if not name.startswith("nan") and any(found.shape[one] == 0 for one in normalize_axes(along, len(found.shape))):
+            raise IndexError("a quantile of no elements: the size of an axis is 0")
+        if method != "linear":
+            options["method"] = method
+        if weights is not None:
+            if method != "inverted_cdf":
+                raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+            options["weights"] = _weights(found, weights, along).arg
+        args = (found.arg, wanted.arg)
+        return make(array_function(name), args, options, (*wanted.shape, *inside), dtype, found.backend)
 
     return documented(quantile, name, "Over all axes, or those of `axis`")
 
 
-def _quantile_dtype(x: Operand, q: Operand) -> DType:
+def _axes(axis: Any) -> Any:
+    """Return axes that may be given as a list too, as numpy takes them in what it has written in Python."""
+    return tuple(axis) if isinstance(axis, list) else int(axis) if isinstance(axis, bool) else axis
+
+
+_CHOOSING = frozenset({"closest_observation", "higher", "inverted_cdf", "lower", "nearest"})
+_METHODS = _CHOOSING | {
+    "averaged_inverted_cdf",
+    "hazen",
+    "interpolated_inverted_cdf",
+    "linear",
+    "median_unbiased",
+    "midpoint",
+    "normal_unbiased",
+    "weibull",
+}
+
+
+def _quantile_dtype(x: Operand, q: Operand, method: str, limit: float) -> DType:
     if x.dtype is None or q.dtype is None or (x.backend not in NUMPY_RULES and x.dtype.kind != "f"):
         return None
     if x.dtype.kind == "c":
         raise TypeError("a must be an array of real numbers")
-    if x.dtype.kind in "mM":
+    # An element is chosen, also by a whole number of the smallest and the largest.
+    if x.dtype.kind in "mM" or method in _CHOOSING or (method == "linear" and limit == 1 and q.dtype.kind in "biu"):
         return x.dtype
     if x.dtype.kind == "b":
         ufunc_dtype(np.subtract, (x.dtype, x.dtype))
@@ -78,18 +119,28 @@ quantile = quantiles("quantile", 1)
 percentile = quantiles("percentile", 100)
 
 
-def average(x: Any, /, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> LazyArray:
-    """Return the weighted mean."""
+def _weights(x: Operand, weights: Any, axis: Axis) -> Operand:
+    heavy = operand(weights)
+    if heavy.shape != x.shape:
+        if axis is None:
+            raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        if heavy.shape != tuple(x.shape[one] for one in normalize_axes(axis, len(x.shape))):
+            raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+    return heavy
+
+
+def average(x: Any, /, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
+    """Return the weighted mean, and with `returned` the sum of the weights too."""
     found = operand(x)
     if weights is None:
-        return mean(x, axis=axis, keepdims=keepdims)
-    heavy = operand(weights)
-    along = plain_axis(axis)
-    if heavy.shape != found.shape:
-        if along is None:
-            raise TypeError("Axis must be specified when shapes of a and weights differ.")
-        if heavy.shape != tuple(found.shape[one] for one in normalize_axes(along, len(found.shape))):
-            raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+        made = mean(x, axis=_axes(axis), keepdims=keepdims)
+        if not returned:
+            return made
+        options = {**options_of(plain_axis(_axes(axis)), keepdims), "returned": True}
+        outputs = [(made._shape, made._dtype)] * 2
+        return parts("average", (found.arg,), options, found.backend, outputs)
+    along = plain_axis(_axes(axis))
+    heavy = _weights(found, weights, along)
     dtype = result_type((mean_dtype(found.dtype), heavy.dtype))
     if found.dtype is not None and found.dtype.kind in "biu":
         dtype = result_type((found.dtype, heavy.dtype, np.dtype(float)))
@@ -98,4 +149,7 @@ def average(x: Any, /, axis: Any = None, weights: Any = None, *, keepdims: bool 
     options = options_of(along, keepdims)
     options["weights"] = heavy.arg
     shape = reduced(found.shape, along, keepdims)
+    if returned:
+        options["returned"] = True
+        return parts("average", (found.arg,), options, found.backend, [(shape, dtype)] * 2)
     return make(array_function("average"), (found.arg,), options, shape, dtype, found.backend)

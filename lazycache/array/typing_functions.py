@@ -45,12 +45,12 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     return promote([_dtype_of(value) for value in arrays_and_dtypes])
 
 
-def can_cast(from_: Any, to: Any, /) -> bool:
-    """Say whether one dtype is cast to another without loss."""
+def can_cast(from_: Any, to: Any, /, casting: Any = "safe") -> bool:
+    """Say whether one dtype is cast to another without loss, or under another rule of numpy's for casting."""
     source = _dtype_of(from_)
     if source is None:
         raise TypeError("the dtype of the array is not known")
-    return np.can_cast(source, to)
+    return np.can_cast(source, to, casting)
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:

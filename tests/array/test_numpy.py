@@ -94,6 +94,81 @@ def test_numpy_makes_a_lazy_array(name: str) -> None:
     check(lambda xp, a: function(a), A)
 
 
+# Its stubs do not know of every way to call it.
+numpy: Any = np
+
+NAMED: dict[str, Callable[[Any], Any]] = {
+    "argsort": lambda a: np.argsort(a, -1, "stable", None),
+    "array_equal": lambda a: np.array_equal(a1=a, a2=a, equal_nan=True),
+    "atleast_2d": lambda a: np.atleast_2d(a, a[0], 1.0),
+    "atleast_3d": lambda a: np.atleast_3d(a, a[0]),
+    "average": lambda a: numpy.average(a, 1, None, True),
+    "average weights": lambda a: numpy.average(a=a, axis=[0], weights=np.arange(3.0) + 1, returned=True, keepdims=True),
+    "broadcast_to": lambda a: np.broadcast_to(array=a, shape=(2, 3, 4), subok=True),
+    "clip": lambda a: np.clip(a=a, a_min=1, a_max=2),
+    "concatenate": lambda a: np.concatenate((a, a), axis=1, dtype="f4"),
+    "concatenate cast": lambda a: np.concatenate((a, a), dtype=int),
+    "cross": lambda a: np.cross(a[:, :3], a[:, 1:], axisa=0, axisb=0, axisc=0),
+    "cross axis": lambda a: np.cross(a=a[:, :3], b=a[:, 1:], axis=0),
+    "dot": lambda a: np.dot(a=a, b=a.T, out=None),
+    "einsum": lambda a: np.einsum("ij,kj", a, a, optimize=True, order="C", dtype="f8"),
+    "einsum cast": lambda a: np.einsum("ij->i", a, dtype="f4", casting="same_kind"),
+    "einsum cast refused": lambda a: np.einsum("ij->i", a, dtype="f4"),
+    "einsum view": lambda a: np.einsum("ij->ji", a, dtype="f4"),
+    "einsum labels": lambda a: np.einsum(a, [30, np.int64(2)]),
+    "full_like": lambda a: np.full_like(a=a, fill_value=2.5, dtype=int),
+    "full_like shape": lambda a: np.full_like(a, 3, shape=(2,)),
+    "hstack": lambda a: np.hstack(tup=(a, a), dtype="i4", casting="unsafe"),
+    "isin": lambda a: np.isin(element=a, test_elements=[0.5, 2], kind="sort"),
+    "linspace": lambda a: numpy.linspace(a[0], a[1], 4, False, True),
+    "max": lambda a: np.amax(a=a, axis=0),
+    "median": lambda a: np.median(a, 0, None, False, True),
+    "median list": lambda a: np.median(a, [0, 1]),
+    "meshgrid": lambda a: np.meshgrid(a[0], a[1, :2], a[2, :3], sparse=True, copy=False, indexing="ij"),
+    "nan_to_num": lambda a: np.nan_to_num(a, True, 1.0, 2.0, 3.0),
+    "nanquantile": lambda a: np.nanquantile(a, [0.5, 0.1], 1, None, False, "nearest"),
+    "outer": lambda a: np.outer(a=a, b=a),
+    "pad": lambda a: np.pad(array=a, pad_width=1, mode="edge"),
+    "partition": lambda a: np.partition(a, 1, 0, "introselect", None),
+    "percentile": lambda a: np.percentile(a, q=30, axis=1, overwrite_input=True),
+    "quantile": lambda a: np.quantile(a, 0.5, 0, None, False, "lower", True),
+    "quantile of integers": lambda a: np.quantile(np.astype(a, int), 1, 0),
+    "quantile weights": lambda a: np.quantile(a, 0.3, axis=1, method="inverted_cdf", weights=np.arange(4.0) + 1),
+    "quantile of nothing": lambda a: np.quantile(a[:0], 0.5, axis=0),
+    "rank": lambda a: np.linalg.matrix_rank(A=a[:, :3], tol=0.1, hermitian=True),
+    "searchsorted": lambda a: np.searchsorted(a=a[0], v=a[1], side="right"),
+    "sort": lambda a: np.sort(a=a, axis=0, kind=None, order=None, stable=True),
+    "stack": lambda a: np.stack(arrays=[a, a], axis=1, dtype="f4"),
+    "tensordot": lambda a: np.tensordot(a, b=a, axes=([0], [0])),
+    "tile": lambda a: np.tile(A=a, reps=2),
+    "trace": lambda a: np.trace(a=a, offset=1, dtype="f4", out=None),
+    "vstack": lambda a: np.vstack([a, a[0]], dtype=complex),
+    "zeros_like": lambda a: np.zeros_like(a=a, dtype="f4", order="F", subok=False, shape=(2, 2)),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_parameters_have_the_names_and_places_that_numpy_gives_them(name: str) -> None:
+    function = NAMED[name]
+    check(lambda xp, a: function(a), A)
+
+
+def test_where_two_arrays_meet() -> None:
+    values, first, second = numpy.intersect1d(lz.array(I), lz.array([1, 3, 9]), return_indices=True)
+    expected = np.intersect1d(I, [1, 3, 9], return_indices=True)
+    for one, other in zip((values, first, second), expected, strict=True):
+        assert one.shape == (None,)
+        np.testing.assert_array_equal(one.compute(), other)
+
+
+def test_what_has_no_lazy_form_is_refused_by_name() -> None:
+    x = lz.array(A)
+    with pytest.raises(TypeError, match=r"np\.sort with order= has no lazy form"):
+        np.sort(x, order="name")
+    with pytest.raises(TypeError, match=r"np\.std with mean= has no lazy form"):
+        np.std(x, axis=0, mean=np.zeros((1, 4)))
+
+
 def test_what_needs_no_values_is_told() -> None:
     x = lz.Variable((3, 4), dtype="f4")
     assert np.shape(x) == (3, 4)

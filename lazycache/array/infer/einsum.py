@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
 from lazycache.array.infer import Shape, Size
 from lazycache.array.infer.broadcasting import broadcast
 
-LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+# In the order of their codes, so that an output that is not given has the labels in the order of their numbers.
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def parse_interleaved(args: Sequence[Any]) -> tuple[str, list[Any]]:
@@ -30,10 +32,23 @@ def _sublist_text(sublist: Sequence[Any]) -> str:
         if label is Ellipsis:
             letters.append("...")
             continue
-        if not isinstance(label, int) or not 0 <= label < len(LETTERS):
+        number = operator.index(label)
+        if not 0 <= number < len(LETTERS):
             raise ValueError("subscript is not within the valid range [0, 52)")
-        letters.append(LETTERS[label])
+        letters.append(LETTERS[number])
     return "".join(letters)
+
+
+def is_view(subscripts: str) -> bool:
+    """Say whether elements are only put in other places; numpy gives a view then, and looks at no dtype.
+
+    Examples
+    --------
+    >>> is_view("ij->ji"), is_view("ii->i"), is_view("ij->i"), is_view("i,j->ij")
+    (True, True, False, False)
+    """
+    left, arrow, right = subscripts.replace(" ", "").replace("...", "").partition("->")
+    return "," not in left and (set(left) == set(right) if arrow else len(set(left)) == len(left))
 
 
 def einsum_shape(subscripts: str, shapes: Sequence[Shape]) -> Shape:

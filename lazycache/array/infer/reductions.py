@@ -74,7 +74,7 @@ def searched(shape: Shape, axis: int | None, keepdims: bool, name: str) -> Shape
 def accumulated(shape: Shape, axis: int | None, include_initial: bool = False) -> Shape:
     """Return the shape of cumulative sums; without an axis the array is flattened."""
     if axis is None or not shape:
-        normalize_axis(axis or 0, 1)
+        normalize_axis(0 if axis is None else axis, 1)
         flat: list[Size] = [size_of(shape)]
         position = 0
     else:
