@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from pickle import PicklingError
 from typing import Any
 
 import numpy as np
 
-from lazycache.digests.copying import SelfContaining, copy_nest, deep_copy
+from lazycache.digests.copying import SelfContaining, Uncopyable, copy_nest, deep_copy
 from lazycache.digests.immutable import ATOMS, is_immutable
 from lazycache.digests.owned import known_token, remember
 from lazycache.digests.snapshots import is_unchangeable_buffer
@@ -80,12 +79,12 @@ def _copy(value: Any, copy_array: Callable[[Array], Array]) -> Any:
     try:
         return copy_nest(value, copy_array, _copy_or_keep)
     except SelfContaining:
-        return copy.deepcopy(value)
+        return _copy_or_keep(value)
 
 
 def _copy_or_keep(value: Any) -> Any:
     try:
         return deep_copy(value)
-    except (TypeError, copy.Error, PicklingError, NotImplementedError):
+    except Uncopyable:
         # A lock, a file or a generator: nobody can copy it, and to refuse it is not for us.
         return value

@@ -1,7 +1,7 @@
 """Results that come piece by piece, and how they reach the store.
 
 What a function returns may be too large for memory: `Blocks`, a Zarr array, a
-dask array. Its pieces are written one after the other, while the frame of the
+dask array, an object of xarray over dask arrays. Its pieces are written one after the other, while the frame of the
 call is still there; what is then put under a key is the array on disk. None of
 the user's code runs inside the seam that catches faults of the store.
 """
@@ -18,7 +18,8 @@ import numpy as np
 
 from lazycache.blocks import Blocks, replace_members, size_of
 from lazycache.caching.details import result_token
-from lazycache.digests import Memo
+from lazycache.caching.labelled import is_labelled, load
+from lazycache.digests import Memo, remember
 from lazycache.errors import ExhaustedError, StoreError
 from lazycache.evaluation import PLAIN, call_pure
 from lazycache_storage.arrayhash import array_digest
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from lazycache.nodes import Node
     from lazycache_storage.chunked import Chunking
     from lazycache_storage.record import FileState, Record
-    from lazycache_storage.spooling import Spool
+    from lazycache_storage.spooling import Spool, Spooled
 
 WHOLE_BELOW = 1 << 20
 """Smaller results are put together in memory and stored like any array."""
@@ -90,9 +91,27 @@ class Collector:
         return replace_members(value, _is_piecewise, self._collect)
 
     def _collect(self, source: Any) -> Any:
+        if is_labelled(source):
+            return load(source, self._map) if self._may_store() else source
+        return self._gather(source, self._chunking_for(source))
+
+    def _map(self, source: Any) -> Any:
+        """Return a dask array as one in memory, or over a file that goes when nobody uses it any more."""
+        from lazycache_storage.spooling import Spooled
+
+        part = self._gather(source, None)
+        if not isinstance(part, Spooled):
+            return part
+        array = self._guard.ask("open a result", lambda _: _open_spooled(part))
+        if array is None:
+            return _whole(source)
+        remember(array, part.token)
+        return array
+
+    def _gather(self, source: Any, chunking: Chunking | None) -> Any:
         if not _is_known(source) or size_of(source) < WHOLE_BELOW or not self._may_store():
             return _whole(source)
-        spool = self._guard.spool(source.shape, np.dtype(source.dtype), self._chunking_for(source), self._what)
+        spool = self._guard.spool(source.shape, np.dtype(source.dtype), chunking, self._what)
         if spool is None:
             return _whole(source)
         try:
@@ -165,17 +184,19 @@ def open_array(cache: Cache, node: Node) -> zarr.Array[Any]:
 
 def opened(value: Any, node: Node) -> Any:
     """Return the result of `node`, which could not be stored, as arrays of the pieces that were written."""
-    from lazycache_storage.objects import open_array
     from lazycache_storage.spooling import Spooled
 
-    def open_spooled(part: Spooled) -> Any:
-        return open_array(part.written.path, part.written.ref)
-
     try:
-        return replace_members(value, lambda part: isinstance(part, Spooled), open_spooled)
+        return replace_members(value, lambda part: isinstance(part, Spooled), _open_spooled)
     except (StoreError, OSError):
         # They went with the record that could not be read back.
         return PLAIN.evaluate(node)
+
+
+def _open_spooled(part: Spooled) -> Any:
+    from lazycache_storage.objects import open_array
+
+    return open_array(part.written.path, part.written.ref)
 
 
 def _tokens(value: Any) -> Iterator[tuple[Any, bytes]]:
@@ -187,7 +208,9 @@ def _tokens(value: Any) -> Iterator[tuple[Any, bytes]]:
 
 
 def _is_piecewise(value: Any) -> bool:
-    return isinstance(value, Blocks) or _is_of("zarr", "Array", value) or _is_of("dask.array", "Array", value)
+    if isinstance(value, Blocks) or _is_of("zarr", "Array", value):
+        return True
+    return _is_of("dask.array", "Array", value) or is_labelled(value)
 
 
 def _is_of(module: str, name: str, value: Any) -> bool:

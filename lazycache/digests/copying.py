@@ -27,6 +27,10 @@ class SelfContaining(Exception):
     """The nest contains itself, so that no order of copying exists."""
 
 
+class Uncopyable(Exception):
+    """The type that is named does not let a value be copied; the cause says why."""
+
+
 def copy_nest(root: Any, copy_array: Callable[[Array], Array], copy_other: Callable[[Any], Any]) -> Any:
     """Return a copy that shares nothing mutable with `root`, its inner sharing kept.
 
@@ -148,15 +152,27 @@ def _copy_leaf(value: Any, copy_array: Callable[[Array], Array], copy_other: Cal
 
 
 def deep_copy(value: Any) -> Any:
-    """Return a deep copy, made by what its package registered or else by `copy.deepcopy`."""
+    """Return a deep copy, made by what its package registered or else by `copy.deepcopy`.
+
+    Raises
+    ------
+    Uncopyable
+        If its type refuses, with whatever exception.
+    """
     kind = type(value)
     resolve(kind)
-    for base in kind.__mro__:
-        if base in copiers:
-            return copiers[base](value)
-    copied = copy.deepcopy(value)
+    try:
+        for base in kind.__mro__:
+            if base in copiers:
+                return copiers[base](value)
+        return _with_attributes(copy.deepcopy(value), value)
+    except Exception as error:
+        raise Uncopyable(kind.__name__) from error
+
+
+def _with_attributes(copied: Any, value: Any) -> Any:
+    """Add the attributes of an array subclass, of which numpy keeps the type alone."""
     if isinstance(value, np.ndarray) and hasattr(value, "__dict__"):
-        # numpy keeps the type of a subclass and drops its attributes.
         for name, attribute in vars(value).items():
             if name not in vars(copied):
                 setattr(copied, name, copy.deepcopy(attribute))

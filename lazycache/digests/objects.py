@@ -5,7 +5,6 @@ from __future__ import annotations
 import copyreg
 import functools
 from collections.abc import Sequence
-from pickle import PicklingError
 from types import BuiltinMethodType, MethodType, ModuleType, NoneType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -118,10 +117,7 @@ expanders[_Named] = _expand_named
 def _reduce(value: Any, kind: type) -> Any:
     """Return what pickle would be told; looked up on the type, so that no proxy answers for another."""
     registered = copyreg.dispatch_table.get(kind)
-    try:
-        return registered(value) if registered is not None else kind.__reduce_ex__(value, _PROTOCOL)  # type: ignore[call-arg]
-    except (TypeError, AttributeError, ValueError, NotImplementedError, PicklingError) as error:
-        raise Refusal(kind.__name__, GENERAL_ADVICE) from error
+    return registered(value) if registered is not None else kind.__reduce_ex__(value, _PROTOCOL)  # type: ignore[call-arg]
 
 
 def _normalise(kind: type, state: Any) -> Any:

@@ -55,6 +55,8 @@ _packages: dict[str, str] = {}
 families: dict[type, Expand] = {}
 # How to copy values whose deep copy shares parts with them, or fails.
 copiers: dict[type, Callable[[Any], Any]] = {}
+# Types that users registered an encoder for.
+_users: set[type] = set()
 # Types registered by users as immutable.
 immutable_types: set[type] = set()
 
@@ -87,6 +89,7 @@ def register_type(kind: type[T], encode: Callable[[T], Any]) -> None:
     if not isinstance(kind, type):
         raise TypeError(f"register_type needs a type, got {kind!r}")
     expanders[kind] = standing_for(qualified_name(kind), encode)
+    _users.add(kind)
     _resolved.clear()
 
 
@@ -146,12 +149,21 @@ def resolve(kind: type) -> Expand | None:
     return found
 
 
+def has_users_encoder(kind: type) -> bool:
+    """Return whether users said how values of a type are digested, so that an error in that is theirs to see."""
+    return kind in _users or _has_protocol(kind)
+
+
+def _has_protocol(kind: type) -> bool:
+    return any("__lazycache_digest__" in base.__dict__ for base in kind.__mro__)
+
+
 def _find(kind: type) -> Expand | None:
     for base in kind.__mro__:
         _load(base)
     if kind in expanders:
         return expanders[kind]
-    if any("__lazycache_digest__" in base.__dict__ for base in kind.__mro__):
+    if _has_protocol(kind):
         return _by_protocol(qualified_name(kind))
     name = qualified_name(kind)
     if name in _named and find_global(kind.__module__, kind.__qualname__) is kind:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
-from pickle import PicklingError
 from typing import Any
 
 import numpy as np
 
-from lazycache.digests.copying import SelfContaining, copy_nest, deep_copy
+from lazycache.digests.copying import SelfContaining, Uncopyable, copy_nest, deep_copy
 from lazycache.digests.immutable import is_immutable
 from lazycache.digests.owned import is_marked, known_token, mark_unchangeable, remember
 from lazycache.digests.walk import Memo, token
@@ -17,7 +15,7 @@ from lazycache_storage.arrayhash import copy_and_encode
 from lazycache_storage.digest import seal
 
 COPY_ADVICE = (
-    "it cannot be copied, so nothing would keep it as it is now; pass it with own=True, "
+    "{part} cannot be copied, so nothing would keep it as it is now; pass it with own=True, "
     "or register its type with lazycache.register_immutable"
 )
 
@@ -97,10 +95,12 @@ def _take(value: Any, path: str, memo: Memo) -> tuple[Any, bytes]:
 
     try:
         copied = copy_nest(value, freeze_once, deep_copy)
-    except (SelfContaining, TypeError, copy.Error, PicklingError, RecursionError) as error:
+    except (SelfContaining, Uncopyable, TypeError) as error:
         # As a rule this raises first, and names the part at fault, which the copier cannot.
         token(value, path=path)
-        raise UnhashableError(path=path, type_name=type(value).__name__, advice=COPY_ADVICE) from error
+        whole = type(value).__name__
+        part = "it" if error.args == (whole,) or not isinstance(error, Uncopyable) else f"a {error} in it"
+        raise UnhashableError(path=path, type_name=whole, advice=COPY_ADVICE.format(part=part)) from error
     return copied, token(copied, path=path, memo=memo)
 
 

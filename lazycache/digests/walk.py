@@ -26,8 +26,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lazycache.digests.natives import DECIMAL_LIMIT, LEAST
-from lazycache.digests.objects import expand_object
-from lazycache.digests.registry import Parts, Refusal, expanders, leaves, no_label, resolve
+from lazycache.digests.objects import GENERAL_ADVICE, expand_object
+from lazycache.digests.registry import Parts, Refusal, expanders, has_users_encoder, leaves, no_label, resolve
 from lazycache.digests.small import small_token
 from lazycache.errors import UnhashableError
 from lazycache_storage.digest import INLINE, Digest, digest_of_encoding, digest_of_token, seal
@@ -125,6 +125,19 @@ def container_token(tag: bytes, tokens: Sequence[bytes]) -> bytes:
     return seal(b"%b%d:%b" % (tag, len(tokens), b"".join(tokens)))
 
 
+def _expand(value: Any, kind: type) -> Parts | bytes:
+    try:
+        return (expanders.get(kind) or resolve(kind) or expand_object)(value)
+    except Refusal:
+        raise
+    except Exception as error:
+        if has_users_encoder(kind):
+            raise
+        # What is made for pickle, and libraries, may raise an exception of any class.
+        advice = f"{GENERAL_ADVICE} (to take it apart raised {type(error).__name__}: {error})"
+        raise Refusal(kind.__name__, advice) from error
+
+
 def _walk(root: Any, path: str, memo: Memo) -> bytes:
     known = memo.known
     # One level: what is left of the children, their tokens so far, the value, how it was taken apart.
@@ -150,7 +163,7 @@ def _walk(root: Any, path: str, memo: Memo) -> bytes:
                     continue
                 if id(child) in open_ids:
                     raise Refusal(kind.__name__, "it contains itself")
-                expanded = (expanders.get(kind) or resolve(kind) or expand_object)(child)
+                expanded = _expand(child, kind)
                 if isinstance(expanded, bytes):
                     encoding = seal(expanded)
                     known[id(child)] = (child, encoding)

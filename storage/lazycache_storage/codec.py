@@ -97,4 +97,15 @@ def decode(kind: PayloadKind, payload: bytes, load: Load, *, allow_pickle: bool 
         raise UntrustedPickleError(path=where, reason="pickles are not allowed here (allow_pickle=False)")
     from lazycache_storage.pickles import decode_pickle
 
-    return decode_pickle(payload, load, where)
+    return _sealed(decode_pickle(payload, load, where))
+
+
+def _sealed(value: Any) -> Any:
+    """Make a result that is an array read-only, where its dtype has sent it to pickle."""
+    import numpy as np
+
+    if type(value) not in (np.ndarray, np.recarray) or value.dtype.hasobject or not value.flags.writeable:
+        return value
+    from lazycache_storage.arrays import sealed
+
+    return sealed(value).view(type(value))

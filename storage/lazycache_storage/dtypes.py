@@ -119,10 +119,13 @@ def _from_spec(spec: Any) -> AnyDtype:
 def is_plain(dtype: AnyDtype) -> bool:
     """Tell whether an array of this dtype is nothing but its bytes.
 
-    Not so: Python objects, strings of variable length, dtypes of other
-    packages, and long doubles, whose bytes mean something on one machine only.
+    Not so: Python objects, strings of variable length, dtypes of other packages
+    or with metadata, and long doubles, whose bytes mean something on one
+    machine only.
     """
-    return dtype.char in _PLAIN_BYTES and not dtype.hasobject and (dtype.char != "V" or _to_spec(dtype) is not None)
+    if dtype.char not in _PLAIN_BYTES or dtype.hasobject or dtype.metadata is not None:
+        return False
+    return dtype.char != "V" or _to_spec(dtype) is not None
 
 
 def parse_array_dtype(text: str) -> AnyDtype:

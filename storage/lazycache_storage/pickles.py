@@ -5,6 +5,7 @@ Every plain array in the value, however deep, is taken out: the pickle calls
 array. Buffers that types hand out under protocol 5 go the same way.
 """
 
+import functools
 import io
 import pickle
 import struct
@@ -15,44 +16,13 @@ import numpy as np
 
 from lazycache_storage import torch_storages
 from lazycache_storage.arrays import SUBCLASSES, Array
-from lazycache_storage.errors import CorruptEntryError, NotStorableError
+from lazycache_storage.errors import CorruptEntryError, NotStorableError, StoreError
 from lazycache_storage.plain import INLINE_BYTES, NotPlain
 from lazycache_storage.plain_decoder import Load, read_array_form
 from lazycache_storage.plain_encoder import ArraySink, inline_form
 from lazycache_storage.spooling import Spooled
 
 _COUNT = struct.Struct("<I")
-
-UNPICKLING_ERRORS = (
-    pickle.UnpicklingError,
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    BufferError,
-    EOFError,
-    ImportError,
-    LookupError,
-    MemoryError,
-    NameError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    struct.error,
-)
-"""What is raised while a pickle is loaded that does not fit the code that is there."""
-
-_PICKLING_ERRORS = (
-    pickle.PicklingError,
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    BufferError,
-    ImportError,
-    LookupError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
 
 
 def stored_array(reference: Any) -> Array:  # noqa: ARG001
@@ -66,6 +36,22 @@ def masked_array(data: Array, mask: Any, fill_value: Any, is_hard: bool) -> Any:
     return array
 
 
+def set_chained(error: BaseException, parts: tuple[Any, ...]) -> None:
+    """Give an exception the state that it had, and what it came from, which pickle leaves out."""
+    state, error.__cause__, error.__context__, error.__suppress_context__ = parts
+    if state is not None:
+        error.__setstate__(state)
+
+
+def _reduce_chained(error: BaseException) -> Any:
+    reduced = error.__reduce_ex__(5)
+    if isinstance(reduced, str) or any(part is not None for part in reduced[3:]):
+        return NotImplemented
+    state = reduced[2] if len(reduced) > 2 else None
+    chained = (state, error.__cause__, error.__context__, error.__suppress_context__)
+    return *reduced[:2], chained, None, None, set_chained
+
+
 def encode_pickle(value: Any, sink: ArraySink) -> bytes:
     """Return the pickle of any value; its arrays go into `sink`.
 
@@ -77,9 +63,11 @@ def encode_pickle(value: Any, sink: ArraySink) -> bytes:
     pickler = _Pickler(sink)
     try:
         pickler.dump(value)
-    except NotStorableError:
+    except (NotStorableError, StoreError, OSError, MemoryError):
+        # Of the machine, while an array was written.
         raise
-    except _PICKLING_ERRORS as error:
+    except Exception as error:
+        # What a type raises when it is taken apart may be of any class.
         raise NotStorableError(type_name=_type_name(value), reason=str(error) or type(error).__name__) from error
     return pickler.payload()
 
@@ -96,6 +84,7 @@ class _Pickler(pickle.Pickler):
         self._file = io.BytesIO()
         self._sink = sink
         self._buffers: list[int] = []
+        self._memories: dict[int, int] = {}
         super().__init__(self._file, 5, buffer_callback=self._take_buffer)
 
     def payload(self) -> bytes:
@@ -114,7 +103,7 @@ class _Pickler(pickle.Pickler):
     def reducer_override(self, value: Any) -> Any:
         kind = type(value)
         if kind.__module__ == "torch.storage":
-            return torch_storages.reduce(value)
+            return torch_storages.reduce(value, self._memories)
         if kind is Spooled:
             return stored_array, (self._sink.add(value),)
         if kind in _ARRAYS:
@@ -122,6 +111,8 @@ class _Pickler(pickle.Pickler):
         if kind is np.ma.MaskedArray and value.baseclass is np.ndarray:
             fill_value = None if value._fill_value is None else value.fill_value
             return masked_array, (value.data, value.mask, fill_value, value.hardmask)
+        if issubclass(kind, BaseException) and (value.__context__ is not None or value.__suppress_context__):
+            return _reduce_chained(value)
         return NotImplemented
 
     def _reduce_array(self, array: Array) -> Any:
@@ -153,7 +144,11 @@ def decode_pickle(payload: bytes, load: Load, where: str = "payload") -> Any:
             if not _is_about_writing(error):
                 raise
             return _Unpickler(payload, lambda position: load(position).copy("A"), np.copy).load()
-    except UNPICKLING_ERRORS as error:
+    except (StoreError, OSError):
+        # Of the store, while an array was opened.
+        raise
+    except Exception as error:
+        # It does not fit the code that is there; what a type raises then may be of any class.
         raise CorruptEntryError(path=where, reason=f"cannot be unpickled: {type(error).__name__}: {error}") from error
 
 
@@ -167,6 +162,7 @@ class _Unpickler(pickle.Unpickler):
         super().__init__(io.BytesIO(payload), buffers=self._buffers(payload))
         self._load_array = load
         self._own = own
+        self._memories: dict[int, Any] = {}
 
     def _buffers(self, payload: bytes) -> Iterator[Any]:
         (count,) = _COUNT.unpack_from(payload, len(payload) - _COUNT.size)
@@ -179,6 +175,8 @@ class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if name == stored_array.__name__ and module == stored_array.__module__:
             return self._array
+        if name == torch_storages.restore.__name__ and module == torch_storages.__name__:
+            return functools.partial(torch_storages.restore, known=self._memories)
         return super().find_class(module, name)
 
     def _array(self, reference: Any) -> Array:

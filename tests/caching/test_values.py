@@ -215,3 +215,80 @@ def test_a_miss_gives_what_hits_give(tmp_path: Path, value: str) -> None:
         subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout for _ in "123"
     }
     assert len(shown) == 1
+
+
+@pytest.mark.parametrize("dtype", ["g", ">G", np.dtype("f8", metadata={"unit": "m"}), np.dtype([("a", "g")])])
+@pytest.mark.parametrize("size", [3, BIG])
+def test_an_array_is_the_same_one_whatever_its_dtype(tmp_path: Path, dtype: Any, size: int) -> None:
+    @pure(version=1)
+    def make(size: int) -> Any:
+        return np.ones(size, dtype)
+
+    cache = Cache(tmp_path / "store")
+    first = cache(make(size))
+    assert cache(make(size)) is first
+    assert np.array_equal(first, np.ones(size, dtype))
+    for array in (first, Cache(tmp_path / "store")(make(size))):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 2
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.setflags(write=True)
+
+
+def failed() -> Any:
+    """Return an exception with a note, attributes, and what it came from."""
+    try:
+        try:
+            raise OSError(2, "no such file", "/data")
+        except OSError as cause:
+            raise ValueError("unreadable", 7) from cause
+    except ValueError as error:
+        error.add_note("while parsing")
+        error.values = np.arange(BIG)  # type: ignore[attr-defined]
+        return ExceptionGroup("several", [error, KeyError("x")])
+
+
+def test_exceptions_keep_what_they_came_from(tmp_path: Path) -> None:
+    @pure(version=1)
+    def fail() -> Any:
+        return failed()
+
+    for _ in range(2):
+        group = Cache(tmp_path / "store")(fail())
+        error = group.exceptions[0]
+        assert (str(group), type(error), error.args) == (str(failed()), ValueError, ("unreadable", 7))
+        assert error.__notes__ == ["while parsing"]
+        assert np.array_equal(error.values, np.arange(BIG))
+        assert type(error.__cause__) is FileNotFoundError
+        assert error.__cause__.filename == "/data"
+        assert error.__context__ is error.__cause__
+        assert error.__suppress_context__
+        assert group.exceptions[1].__context__ is None
+
+
+def test_tensors_over_one_memory_share_it_again(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+
+    @pure(version=1)
+    def make(size: int) -> Any:
+        whole = torch.arange(float(size))
+        return {"whole": whole, "views": [whole[1:], whole.reshape(2, -1)], "other": torch.arange(float(size))}
+
+    for size in (4, BIG):
+        for _ in range(2):
+            found = Cache(tmp_path / "store")(make(size))
+            found["whole"][1] = 70
+            assert float(found["views"][0][0]) == 70
+            assert float(found["views"][1].reshape(-1)[1]) == 70
+            assert float(found["other"][1]) == 1
+
+
+def test_the_memory_of_tensors_is_a_result_too(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+
+    @pure(version=1)
+    def make() -> Any:
+        return torch.arange(10, dtype=torch.uint8).untyped_storage()
+
+    for _ in range(2):
+        assert bytes(Cache(tmp_path / "store")(make()).tolist()) == bytes(range(10))
