@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from lazycache.array import linalg, random
+from lazycache.array import creation, linalg, random, reductions
 from lazycache.array.lazyarray import LazyArray
 
 NAME = "lazycache.array"
@@ -52,6 +52,31 @@ def _svd(x: Any) -> Any:
     return linalg.svd(x, full_matrices=False)
 
 
+def _to_device(x: Any, device: Any) -> Any:
+    return x if device is None else x.to_device(str(device))
+
+
+def _from_numpy(x: Any, dtype: Any = None, device: Any = None, backend: Any = None) -> Any:
+    del backend
+    return _to_device(creation.asarray(x, dtype=dtype), device)
+
+
+def _copy(x: Any) -> Any:
+    return x.copy()
+
+
+def _as_backend(name: str) -> Callable[..., Any]:
+    spread = getattr(reductions, name)
+
+    def measure(x: Any, *args: Any, **kwargs: Any) -> Any:
+        # Under this name autoray means the backend's own, and torch divides by n - 1.
+        if x.backend == "torch" and kwargs.keys().isdisjoint(("correction", "ddof")):
+            kwargs["correction"] = float(kwargs.pop("unbiased", True))
+        return spread(x, *args, **kwargs)
+
+    return measure
+
+
 def _refuse_random(name: str) -> Callable[..., NoReturn]:
     def refuse(*args: Any, **kwargs: Any) -> NoReturn:
         del args, kwargs
@@ -63,9 +88,15 @@ def _refuse_random(name: str) -> Callable[..., NoReturn]:
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "copy": _copy,
+    "from_numpy": _from_numpy,
     "linalg.svd": _svd,
     "ndim": _ndim,
+    "scipy.linalg.expm": linalg.expm,
     "shape": _shape,
     "size": _size,
+    "std": _as_backend("std"),
+    "to_device": _to_device,
     "to_numpy": _to_numpy,
+    "var": _as_backend("var"),
 }

@@ -156,6 +156,33 @@ def test_autorays_names_mean_what_they_mean_elsewhere() -> None:
     np.testing.assert_allclose(traced(x).compute(), np.tanh(DATA) @ DATA.T)
 
 
+def test_autoray_moves_and_makes_lazy_arrays() -> None:
+    autoray = pytest.importorskip("autoray")
+    x = lz.array(DATA)
+    assert autoray.to_device(x, None) is x
+    assert autoray.to_device(x, "cpu") is x
+    with pytest.raises(ValueError, match="device"):
+        autoray.to_device(x, "cuda:0")
+    for like in (x, "lazycache.array"):
+        made = autoray.do("from_numpy", DATA[0], like=like)
+        assert isinstance(made, lz.LazyArray)
+        np.testing.assert_array_equal(made.compute(), DATA[0])
+        assert autoray.do("from_numpy", DATA, dtype="float32", like=like).compute().dtype == np.float32
+    np.testing.assert_array_equal(autoray.do("copy", x).compute(), DATA)
+    square = autoray.do("scipy.linalg.expm", x[:, :2] * 0)
+    np.testing.assert_array_equal(square.compute(), np.eye(2))
+
+
+@pytest.mark.parametrize("name", ["std", "var"])
+@pytest.mark.parametrize("options", [{}, {"axis": 0}, {"correction": 0}, {"unbiased": False}])
+def test_autorays_deviation_is_that_of_torch(name: str, options: dict[str, Any]) -> None:
+    autoray, torch = pytest.importorskip("autoray"), pytest.importorskip("torch")
+    data = torch.from_numpy(DATA.copy())
+    found = autoray.do(name, lz.array(data), **options).compute()
+    np.testing.assert_allclose(found, getattr(torch, name)(data, **options))
+    np.testing.assert_allclose(autoray.do(name, lz.array(DATA)).compute(), getattr(np, name)(DATA))
+
+
 @pytest.mark.parametrize("upper", [False, True])
 @pytest.mark.parametrize("make", MAKERS)
 def test_the_triangle_of_a_cholesky_factor(make: Any, upper: bool) -> None:
