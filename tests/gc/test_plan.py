@@ -1,5 +1,6 @@
 """What goes, what stays, and how much that frees."""
 
+import os
 import time
 from pathlib import Path
 
@@ -209,6 +210,17 @@ def test_results_of_files_that_are_gone(store: Store, tmp_path: Path) -> None:
     put(store, "no files", value=4)
     plan = plan_gc(store, GcLimits(missing_inputs=True))
     assert {drop.key for drop in plan.drops()} == {digest("gone"), digest("below a file")}
+
+
+def test_names_of_files_that_are_no_text_are_looked_for_too(store: Store, tmp_path: Path) -> None:
+    there = os.fsencode(tmp_path) + b"/\xff there"
+    with open(there, "w"):
+        pass
+    for name, path in (("there", there), ("gone", there + b"\xff")):
+        put(store, name, value=name, files=(FileState(f"\0{path.hex()}", "date"),))
+    put(store, "no path", value=3, files=(FileState("\0nonsense", "date"), FileState("/a\0b", "date")))
+    plan = plan_gc(store, GcLimits(missing_inputs=True))
+    assert [drop.key for drop in plan.drops()] == [digest("gone")]
 
 
 def test_pinned_results_stay_under_every_criterion(store: Store) -> None:

@@ -223,9 +223,13 @@ def _finite(number: float) -> float:
     return number if math.isfinite(number) else 0.0
 
 
-def _is_missing(path: str) -> bool:
+def _is_missing(text: str) -> bool:
     try:
-        os.stat(path)
+        # A name that UTF-8 cannot hold is kept as NUL and hex digits.
+        os.stat(bytes.fromhex(text[1:]) if text.startswith("\0") else text)
+    except ValueError:
+        # Somebody else wrote this, and it is no path.
+        return False
     except OSError as error:
         # A folder that may not be entered says nothing about what is in it.
         return fsio.is_gone(error)
