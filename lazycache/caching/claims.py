@@ -94,7 +94,7 @@ class Claims:
         except msgspec.MsgspecError:
             # Nobody wrote this; whoever stores next writes over it.
             return False
-        contested = claim.file != function.source_file and claim.code != function.code_digest()
+        contested = claim.file != function.source_file and claim.code != self._code(function)
         if contested and self._verdicts.get(function) is not True:
             warn(
                 f"{function.name} version {function.version} in {function.source_file} has the name and version of "
@@ -107,7 +107,10 @@ class Claims:
     def _take(self, function: PureFunction) -> bool:
         if function in self._taken:
             return True
-        data = msgspec.msgpack.encode(Claim(function.source_file, bytes(function.code_digest())))
+        code = self._code(function)
+        if code is None:
+            return False
+        data = msgspec.msgpack.encode(Claim(function.source_file, code))
         while True:
             present = self._stored(function)
             if self._judge(function, present):
@@ -116,6 +119,14 @@ class Claims:
                 self._taken.add(function)
                 self._verdicts[function] = False
                 return True
+
+    def _code(self, function: PureFunction) -> bytes | None:
+        """Return the digest of a function's code; None, and a warning, if its text cannot be read just now."""
+        try:
+            return bytes(function.code_digest())
+        except OSError as error:
+            self._guard.fault("read the code of a function", error)
+            return None
 
     def _put(self, function: PureFunction, data: bytes, present: bytes | None) -> bool | None:
         row = _row(function)

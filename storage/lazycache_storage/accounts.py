@@ -56,6 +56,26 @@ SCHEMA = (
     END""",
 )
 
+_ROWS_ADDED_UP = """
+    SELECT tag, length(key) = 32 AS is_record, count(*) AS rows, sum(size) AS bytes, sum(access_count) AS uses,
+        sum(access_count * mode) AS saved, sum(mode) AS seconds
+    FROM Cache WHERE tag IS NOT NULL GROUP BY tag, is_record
+"""
+
+MISCOUNTED = f"""
+    WITH right AS (SELECT tag, is_record, rows, bytes, uses FROM ({_ROWS_ADDED_UP})),
+        noted AS (SELECT tag, is_record, rows, bytes, uses FROM Totals WHERE rows != 0)
+    SELECT count(*) FROM
+        (SELECT * FROM (SELECT * FROM right EXCEPT SELECT * FROM noted)
+        UNION ALL SELECT * FROM (SELECT * FROM noted EXCEPT SELECT * FROM right))
+"""
+"""How many totals are not those of their rows. Seconds are left out: they add up to what depends on the order."""
+
+RECOUNT = (*SCHEMA, "DELETE FROM Totals", f"INSERT INTO Totals {_ROWS_ADDED_UP}")
+"""Makes the totals those of the rows."""
+
+TOTALS_PARTS = "SELECT count(*) FROM sqlite_master WHERE name LIKE 'Totals%' AND type IN ('table', 'trigger')"
+
 FIRST, ALSO = "1", "2"
 """How the tag of a row begins: the result itself, or the same result under one more key."""
 

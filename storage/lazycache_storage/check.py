@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from lazycache_storage import accounts, fsio, layout, modes
+from lazycache_storage import accounts, founding, fsio, layout, modes
 from lazycache_storage.accounts import tree_size
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError
 from lazycache_storage.gc.leftovers import find_leftovers, object_paths, remove_leftover
 from lazycache_storage.gc.survey import object_number
-from lazycache_storage.index import REF_PREFIX, Row
+from lazycache_storage.index import REF_PREFIX, Row, has_database, is_broken
 from lazycache_storage.layout import KEY_BYTES
 from lazycache_storage.objects import verify_object
 from lazycache_storage.record import ObjectRef, Record, decode_record
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 FindingKind = Literal[
     "broken-index",
+    "wrong-totals",
+    "blocked-folder",
     "unreadable-record",
     "missing-object",
     "damaged-object",
@@ -49,9 +51,10 @@ class Finding:
     Attributes
     ----------
     kind : str
-        What is wrong: "broken-index", "unreadable-record", "missing-object",
-        "damaged-object", "missing-ref", "dangling-ref", "orphan-object",
-        "strange-file", "leftover" or "wrong-permissions".
+        What is wrong: "broken-index", "wrong-totals", "blocked-folder",
+        "unreadable-record", "missing-object", "damaged-object", "missing-ref",
+        "dangling-ref", "orphan-object", "strange-file", "leftover" or
+        "wrong-permissions".
     path : str
         The file, or the row of the index, at fault.
     reason : str
@@ -85,10 +88,16 @@ def check(store: "Store", *, content: bool = True) -> list[Finding]:
         whether it is there.
     """
     try:
+        store.index.check(whole=content)
         findings, needed = _check_records(store, content)
         findings += _check_refs(store)
-    except (sqlite3.DatabaseError, CorruptEntryError) as error:
+    except sqlite3.DatabaseError as error:
+        if has_database(store.index.folder) and not is_broken(error):
+            # Busy or out of reach: that says nothing about what is in it.
+            raise
         return [Finding(kind="broken-index", path=store.index.path, reason=str(error))]
+    findings += _check_totals(store)
+    findings += _check_folders(store)
     findings += _check_objects(store, needed)
     findings += (
         Finding(kind="leftover", path=left.path, reason=f"{left.what} of a killed process", nbytes=left.nbytes)
@@ -171,6 +180,20 @@ def _check_refs(store: "Store") -> Iterator[Finding]:
             yield Finding(kind="dangling-ref", path=_row_name(store, key), reason=reason, key=key)
 
 
+def _check_totals(store: "Store") -> Iterator[Finding]:
+    if not store.index.are_totals_right():
+        yield Finding(kind="wrong-totals", path=store.index.path, reason="the totals are not those of the rows")
+
+
+def _check_folders(store: "Store") -> Iterator[Finding]:
+    objects = layout.folder(store.path, layout.OBJECTS_FOLDER)
+    folders = [layout.folder(store.path, name) for name in layout.FOLDERS]
+    folders += [f"{objects}/{name}" for name in fsio.list_folder(objects) if layout.is_object_folder(name)]
+    for path in folders:
+        if os.path.lexists(path) and not os.path.isdir(path):
+            yield Finding(kind="blocked-folder", path=path, reason="a file, expected a folder")
+
+
 def _check_objects(store: "Store", needed: set[int]) -> Iterator[Finding]:
     for path in object_paths(store.path):
         name = layout.parse_object_path(path)
@@ -191,8 +214,9 @@ def _check_modes(path: str) -> Iterator[Finding]:
         files = [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names]
     for file in files:
         found = fsio.stat(file)
-        if found is not None and found.st_mode & 0o222:
-            reason = f"mode {found.st_mode & 0o777:o}, expected {fsio.OBJECT_MODE:o}"
+        expected = modes.mode_in(os.path.dirname(file), fsio.OBJECT_MODE)
+        if found is not None and (found.st_mode & 0o222 or expected & ~found.st_mode):
+            reason = f"mode {found.st_mode & 0o777:o}, expected {expected:o}"
             yield Finding(kind="wrong-permissions", path=file, reason=reason)
 
 
@@ -223,8 +247,17 @@ def _mend(store: "Store", finding: Finding) -> bool:
         return remove_leftover(finding.path)
     if finding.kind == "wrong-permissions":
         return _mend_mode(store, finding)
-    if finding.kind in ("broken-index", "strange-file"):
+    if finding.kind == "strange-file":
         return False
+    if finding.kind == "broken-index":
+        founding.set_aside_index(store.path, store.index)
+        return True
+    if finding.kind == "wrong-totals":
+        store.index.recount()
+        return True
+    if finding.kind == "blocked-folder":
+        founding.move_aside(finding.path)
+        return True
     with store.index.transaction() as transaction:
         doomed = _mend_row(store, transaction, finding)
     if doomed:
@@ -233,8 +266,9 @@ def _mend(store: "Store", finding: Finding) -> bool:
 
 
 def _mend_mode(store: "Store", finding: Finding) -> bool:
-    mode = _PRIVATE_MODE if finding.path == store.path else fsio.OBJECT_MODE
     try:
+        is_store = finding.path == store.path
+        mode = _PRIVATE_MODE if is_store else modes.mode_in(os.path.dirname(finding.path), fsio.OBJECT_MODE)
         os.chmod(finding.path, mode)
     except PermissionError:
         return False

@@ -107,7 +107,7 @@ class Connections:
         """Open a connection for this thread."""
         with self._opening:
             seen, recheck = self._look(), 0.0
-            self.last_seen = seen[:2]
+            self.last_seen = self._local.seen = seen[:2]
             at_rest = self._read_only and self._is_at_rest()
             if self._read_only:
                 try:
@@ -123,7 +123,7 @@ class Connections:
             else:
                 connection = self._connect(f"mode={mode or 'rw'}")
             handle = _Handle(connection, seen if mode != "rwc" else self._look(), recheck, at_rest)
-            self.last_seen = handle.seen[:2]
+            self.last_seen = self._local.seen = handle.seen[:2]
             self._handles.add(handle)
             self._local.handle = handle
             return handle
@@ -132,6 +132,11 @@ class Connections:
         """Return the connection that this thread uses, inside the block of `use`."""
         connection: sqlite3.Connection = self._used.connection
         return connection
+
+    def seen_here(self) -> tuple[int, ...]:
+        """Return device and inode of the database that this thread opened; empty if it was closed since."""
+        seen: tuple[int, ...] = getattr(self._local, "seen", ())
+        return seen
 
     def is_current(self) -> bool:
         """Tell whether the database is there, and still the file that was opened last."""

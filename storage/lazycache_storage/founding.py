@@ -9,7 +9,7 @@ import msgspec
 
 from lazycache_storage import fsio, layout, machine, modes, trust
 from lazycache_storage.errors import CorruptEntryError, UnknownFormatError
-from lazycache_storage.index import Index
+from lazycache_storage.index import Index, has_database
 from lazycache_storage.locks import Claim
 
 log = logging.getLogger("lazycache")
@@ -58,7 +58,14 @@ def open_folder(path: str, *, read_only: bool, create: bool, shared: bool = Fals
     if has_format(path):
         if shared and not modes.is_shared(path):
             log.warning("%s was not made to be shared; move it away, or see the manual on sharing one", path)
-        return Opened(read_only or not fsio.is_writable(path), network)
+        read_only = read_only or not fsio.is_writable(path)
+        if not read_only and not has_database(layout.folder(path, layout.INDEX_FOLDER)):
+            index = _index(path, network)
+            done = set_aside_index(path, index)
+            index.close()
+            if done:
+                log.warning("the index of %s is not there: %s; arrays are kept", path, done)
+        return Opened(read_only, network)
     if read_only or not create:
         raise FileNotFoundError(f"there is no lazycache store in {path}")
     fsio.make_folder(path, private=True)
@@ -97,10 +104,10 @@ def has_format(path: str) -> bool:
 def _make(path: str, network: bool) -> None:
     # A user's own folder with other files in it must not fall out of the backups.
     is_ours = set(os.listdir(path)) <= layout.TOP_NAMES
-    for name in (layout.OBJECTS_FOLDER, layout.LOCKS_FOLDER, layout.TMP_FOLDER, layout.TRASH_FOLDER):
+    for name in layout.FOLDERS:
         fsio.make_folder(layout.folder(path, name))
     fsio.step("made folders")
-    index = Index(layout.folder(path, layout.INDEX_FOLDER), network=network)
+    index = _index(path, network)
     index.create()
     index.close()
     fsio.step("made index")
@@ -112,20 +119,31 @@ def _make(path: str, network: bool) -> None:
 
 
 def set_aside_index(path: str, index: Index) -> str:
-    """Rename a broken index and start an empty one; return where the broken one is.
+    """Rename an index that is broken or gone and start an empty one; return what was done, for messages.
 
     If another process has done so already, only the connections are closed and
     an empty text is returned.
     """
-    broken = index.last_seen
+    # Of this thread: another one may have done all this since, and have opened the new one.
+    broken = index.seen_here()
     index.close()
     lock = f"{layout.folder(path, layout.LOCKS_FOLDER)}/{layout.CREATE_LOCK_FILE}"
     with Claim(lock, f"a new index of {path}", lambda: None):
         found = fsio.stat(index.path)
-        if found is not None and (found.st_dev, found.st_ino) != broken:
+        if has_database(index.folder) and found is not None and (found.st_dev, found.st_ino) != broken:
             return ""
-        aside = f"{index.folder}{layout.BROKEN_SUFFIX}{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}"
-        fsio.move(index.folder, aside)
+        aside = move_aside(index.folder)
         fsio.step("index set aside")
         index.create()
-        return aside
+        return f"it was renamed to {aside}, and the store starts anew" if aside else "the store starts anew"
+
+
+def move_aside(path: str) -> str:
+    """Rename what is not as it should be, so that nobody loses it; return its new path, empty if nothing was there."""
+    unique = os.path.basename(fsio.temporary_name(os.path.dirname(path)))
+    aside = f"{path}{layout.BROKEN_SUFFIX}{time.strftime('%Y%m%dT%H%M%S')}-{unique}"
+    return aside if fsio.move(path, aside) else ""
+
+
+def _index(path: str, network: bool) -> Index:
+    return Index(layout.folder(path, layout.INDEX_FOLDER), network=network)

@@ -292,14 +292,17 @@ def read_file(path: str, *, limit: int | None = None) -> bytes:
         if is_gone(error) or error.errno == errno.ELOOP:
             raise CorruptEntryError(path=path, reason="the file is missing") from error
         raise
-    with open(descriptor, "rb", buffering=0) as file:
+    try:
         found = os.fstat(descriptor)
         size = found.st_size
         if not stat_bits.S_ISREG(found.st_mode):
             raise CorruptEntryError(path=path, reason="not a file")
         if limit is not None and size > limit:
             raise CorruptEntryError(path=path, reason=f"{size} bytes, expected at most {limit}")
-        return file.readall()
+        with open(descriptor, "rb", buffering=0, closefd=False) as file:
+            return file.readall()
+    finally:
+        os.close(descriptor)
 
 
 def is_writable(path: str) -> bool:

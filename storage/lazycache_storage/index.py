@@ -9,6 +9,7 @@ everything else; no other row has a key of 32 bytes.
 """
 
 import sqlite3
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -16,10 +17,11 @@ from typing import Any, NamedTuple
 from lazycache_storage import accounts, fsio, modes
 from lazycache_storage.accounts import Account, Filling
 from lazycache_storage.connections import BUSY_SECONDS, Connections
-from lazycache_storage.errors import CorruptEntryError, ReadOnlyStoreError
+from lazycache_storage.errors import ReadOnlyStoreError
 
 REF_PREFIX = b"ref:"
 CLAIM_PREFIX = b"claim:"
+CODE_PREFIX = b"code:"
 FILE_PREFIX = b"file:"
 TOOK_PREFIX = b"took:"
 
@@ -40,6 +42,20 @@ _TOUCH = "UPDATE Cache SET access_time = max(access_time, ?), access_count = acc
 _REPLACE = "UPDATE Cache SET value = ? WHERE key = ? AND raw = 1"
 
 _BROKEN_CODES = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+# What sqlite says of a database that has other tables than ours.
+_OTHER_TABLES = ("no such table", "no such column", "has no column", "values were supplied", "unsupported file format")
+
+
+def has_database(folder: str) -> bool:
+    """Tell whether there is a file where the database of an index should be.
+
+    Raises
+    ------
+    OSError
+        If that cannot be seen.
+    """
+    found = fsio.stat(f"{folder}/{DATABASE_FILE}")
+    return found is not None and stat.S_ISREG(found.st_mode)
 
 
 class Row(NamedTuple):
@@ -63,8 +79,10 @@ class Row(NamedTuple):
 def is_broken(error: sqlite3.Error) -> bool:
     """Tell whether an error of sqlite says that the database is damaged, and not merely busy or full."""
     code = getattr(error, "sqlite_errorcode", 0)
+    if code & 0xFF in _BROKEN_CODES or code == sqlite3.SQLITE_IOERR_SHORT_READ:
+        return True
     # A file cut to nothing is a database without tables to sqlite.
-    return code & 0xFF in _BROKEN_CODES or code == sqlite3.SQLITE_IOERR_SHORT_READ or "no such table" in str(error)
+    return any(text in str(error) for text in _OTHER_TABLES)
 
 
 class Index:
@@ -99,6 +117,8 @@ class Index:
         fsio.make_folder(self.folder)
         self._connections.open("rwc")
         with self._connections.use() as connection:
+            # Opened anew, as it makes its tables when it is opened.
+            self._writer = None
             self._writing()
             for statement in accounts.SCHEMA:
                 connection.execute(statement)
@@ -109,7 +129,7 @@ class Index:
     def get(self, key: bytes) -> bytes | None:
         """Return the value under `key`, or None."""
         row = self._connections.fetch_one(_SELECT, (bytes(key),))
-        return None if row is None else _checked(row[0], self.path)
+        return None if row is None else _bytes_of(row[0])
 
     def put(self, key: bytes, value: bytes) -> None:
         """Write one row."""
@@ -151,7 +171,7 @@ class Index:
         while True:
             rows = self.fetch(query, {"last": last, "upper": upper, "limit": _PAGE})
             for key, value, last_used, uses in rows:
-                yield Row(_checked(key, self.path), _checked(value, self.path), last_used, uses)
+                yield Row(key, _bytes_of(value), last_used, uses)
             if len(rows) < _PAGE:
                 return
             last = rows[-1][0]
@@ -160,6 +180,29 @@ class Index:
     def count_records(self) -> int:
         """Return the number of records."""
         return int(self.fetch("SELECT count(*) FROM Cache WHERE raw = 1 AND length(key) = 32")[0][0])
+
+    def check(self, *, whole: bool) -> None:
+        """Raise sqlite3.DatabaseError if the database is damaged; look at all of its pages, or only at its tables."""
+        self.count_records()
+        if whole:
+            ((found,),) = self.fetch("PRAGMA integrity_check(1)")
+            if found != "ok":
+                error = sqlite3.DatabaseError(found)
+                error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+                raise error
+
+    def are_totals_right(self) -> bool:
+        """Tell whether the totals are those of the rows; an index from before there were any has none."""
+        parts = self.fetch(accounts.TOTALS_PARTS)[0][0]
+        if parts != len(accounts.SCHEMA):
+            return parts == 0
+        return self.fetch(accounts.MISCOUNTED) == [(0,)]
+
+    def recount(self) -> None:
+        """Add up the totals anew."""
+        with self.transaction(), self._connections.use() as connection:
+            for statement in accounts.RECOUNT:
+                connection.execute(statement)
 
     def touch(self, uses: Iterable[tuple[bytes, float, int]]) -> None:
         """Note uses of records: triples of key, time of the last use, and number of uses.
@@ -187,10 +230,9 @@ class Index:
         """Tell whether the database is there, and still the file that was opened last."""
         return self._connections.is_current()
 
-    @property
-    def last_seen(self) -> tuple[int, ...]:
-        """Device and inode of the database when it was last opened; empty before that."""
-        return self._connections.last_seen
+    def seen_here(self) -> tuple[int, ...]:
+        """Return device and inode of the database that this thread opened; empty if it was closed since."""
+        return self._connections.seen_here()
 
     def close(self) -> None:
         """Close every connection; the next use opens one again."""
@@ -235,7 +277,7 @@ class Index:
         writer = self._writing()
         try:
             with writer.transact():
-                yield Transaction(writer, connection, self.path)
+                yield Transaction(writer, connection)
                 fsio.step("commit")
         except Timeout as error:
             # diskcache tells nothing of why it could not begin; sqlite did.
@@ -246,15 +288,14 @@ class Index:
 class Transaction:
     """The index while this thread holds its write lock."""
 
-    def __init__(self, writer: Any, connection: sqlite3.Connection, path: str) -> None:
+    def __init__(self, writer: Any, connection: sqlite3.Connection) -> None:
         self._writer = writer
         self._connection = connection
-        self._path = path
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value under `key`, as this transaction sees it."""
         row = self._connection.execute(_SELECT, (bytes(key),)).fetchone()
-        return None if row is None else _checked(row[0], self._path)
+        return None if row is None else _bytes_of(row[0])
 
     def put(self, key: bytes, value: bytes, entry: Account | None = None) -> None:
         """Write one row; its uses start again at none.
@@ -289,10 +330,9 @@ class Transaction:
         return [row[0] for row in self._connection.execute(query, {"lower": prefix, "upper": upper})]
 
 
-def _checked(value: object, path: str) -> bytes:
-    if type(value) is not bytes:
-        raise CorruptEntryError(path=path, reason=f"a row holds {type(value).__name__}, expected bytes")
-    return value
+def _bytes_of(value: object) -> bytes:
+    """Return what a row holds; nobody of ours wrote a text or a number, and no bytes are no record."""
+    return value if type(value) is bytes else b""
 
 
 def _successor(prefix: bytes) -> bytes | None:

@@ -39,9 +39,10 @@ CREATE_LOCK_FILE = "create.lock"
 BROKEN_SUFFIX = ".broken-"
 """Between the name of the index and the time when it was found broken and set aside."""
 
-TOP_NAMES = frozenset(
-    (FORMAT_FILE, CACHEDIR_TAG_FILE, INDEX_FOLDER, OBJECTS_FOLDER, LOCKS_FOLDER, TMP_FOLDER, TRASH_FOLDER)
-)
+FOLDERS = (OBJECTS_FOLDER, LOCKS_FOLDER, TMP_FOLDER, TRASH_FOLDER)
+"""The folders beside that of the index."""
+
+TOP_NAMES = frozenset((FORMAT_FILE, CACHEDIR_TAG_FILE, INDEX_FOLDER, *FOLDERS))
 
 CACHEDIR_TAG_TEXT = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"
@@ -54,6 +55,11 @@ def object_path(store: str, name: Digest, kind: ObjectKind) -> str:
     """Return the path of an object, which need not exist."""
     text = name.hex()
     return f"{store}/{OBJECTS_FOLDER}/{text[:2]}/{text}.{kind}"
+
+
+def is_object_folder(name: str) -> bool:
+    """Tell whether a folder of this name in ``objects/`` holds objects: two digits of their names."""
+    return len(name) == 2 and set(name) <= set("0123456789abcdef")
 
 
 def parse_object_path(path: str) -> tuple[Digest, ObjectKind] | None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from lazycache_storage import founding, layout
 from lazycache_storage.errors import CorruptEntryError, ReadOnlyStoreError, StoreError
-from lazycache_storage.index import Index, Transaction, is_broken
+from lazycache_storage.index import Index, Transaction, has_database, is_broken
 from lazycache_storage.memory import Memory
 
 log = logging.getLogger("lazycache")
@@ -81,9 +81,12 @@ class Rows:
         """Return the error to raise for one of sqlite; a broken index is set aside."""
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY:
             return ReadOnlyStoreError(path=self.path)
-        if not is_broken(error) or self.read_only:
+        if self.read_only or not (is_broken(error) or self._is_lost(error)):
             return error
-        aside = founding.set_aside_index(self.path, self.index)
+        done = founding.set_aside_index(self.path, self.index)
         self._forget()
-        reason = f"{error}; it was renamed to {aside}, and the store starts anew" if aside else str(error)
-        return CorruptEntryError(path=self.index.folder, reason=reason)
+        return CorruptEntryError(path=self.index.folder, reason=f"{error}; {done}" if done else str(error))
+
+    def _is_lost(self, error: sqlite3.Error) -> bool:
+        code: int = getattr(error, "sqlite_errorcode", 0)
+        return code & 0xFF == sqlite3.SQLITE_CANTOPEN and not has_database(self.index.folder)

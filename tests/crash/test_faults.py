@@ -7,9 +7,10 @@ import errno
 import itertools
 import os
 import shutil
+import sqlite3
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +178,95 @@ def each_file(change: Callable[[Path], None]) -> Callable[[Path], None]:
             change(file)
 
     return damage
+
+
+def in_index(*statements: str) -> Callable[[Path], None]:
+    def damage(path: Path) -> None:
+        with closing(sqlite3.connect(path / "index" / "cache.db")) as connection, connection:
+            for statement in statements:
+                connection.execute(statement)
+
+    return damage
+
+
+def without_database(path: Path) -> None:
+    for file in (path / "index").iterdir():
+        file.unlink()
+
+
+def folder_for_database(path: Path) -> None:
+    without_database(path)
+    (path / "index" / "cache.db").mkdir()
+
+
+def file_for_index(path: Path) -> None:
+    shutil.rmtree(path / "index")
+    (path / "index").write_text("in the way")
+
+
+def file_for_trash(path: Path) -> None:
+    (path / "trash").rmdir()
+    (path / "trash").write_text("in the way")
+
+
+INDEX_DAMAGES: dict[str, Callable[[Path], Any]] = {
+    "no index": lambda path: shutil.rmtree(path / "index"),
+    "no database": without_database,
+    "a folder in place of the database": folder_for_database,
+    "a file in place of the index": file_for_index,
+    "no tables": in_index("DROP TABLE Cache"),
+    "other columns": in_index("ALTER TABLE Cache RENAME COLUMN value TO content"),
+    "no totals": in_index("DROP TABLE Totals"),
+    "no settings": in_index("DROP TABLE Settings"),
+    "rows of text": in_index("UPDATE Cache SET value = 'text'"),
+}
+
+
+@pytest.mark.parametrize("is_open", [True, False], ids=["open", "closed"])
+@pytest.mark.parametrize("damage", INDEX_DAMAGES)
+def test_an_index_that_is_gone_or_not_ours_is_replaced(tmp_path: Path, damage: str, is_open: bool) -> None:
+    path = tmp_path / "store"
+    cache = Cache(path)
+    for n in range(3):
+        cache(whole(n))
+    if not is_open:
+        cache.close()
+    INDEX_DAMAGES[damage](path)
+    with at_most_one_warning():
+        cache = cache if is_open else Cache(path)
+        for n in (0, 1, 7, 8, 9, 8):
+            assert is_right(cache(whole(n)), n)
+        cache.close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = Cache(path)
+        assert is_right(again(whole(8)), 8)
+        assert is_right(again(whole(9)), 9)
+        assert again.stats()["runs"] == 0
+    assert is_mended(path)
+
+
+@pytest.mark.parametrize("damage", sorted({*INDEX_DAMAGES, "a file in place of the trash"} - {"no settings"}))
+def test_damage_to_the_index_is_found_and_mended_before_anybody_uses_it(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "store"
+    with Store(path) as store:
+        put(store, 1, value=numbers(1, 50))
+        put(store, 2, value=2)
+        (file_for_trash if "trash" in damage else INDEX_DAMAGES[damage])(path)
+        store.index.close()
+        findings = check(store)
+        found_kinds = {finding.kind for finding in findings}
+        assert found_kinds <= {"broken-index", "unreadable-record", "blocked-folder", "wrong-totals"}
+        assert findings
+        assert repair(store, findings) == []
+        # What no record needs any more shows in a second look.
+        assert repair(store, check(store)) == []
+        assert check(store) == []
+        put(store, 1, value=numbers(1, 50))
+    with Store(path) as store:
+        found = store.find(digest(1))
+        assert found is not None
+        np.testing.assert_array_equal(store.load(found, digest(1)), numbers(1, 50))
 
 
 DAMAGES: dict[str, Callable[[Path], Any]] = {

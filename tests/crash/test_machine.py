@@ -50,6 +50,37 @@ def test_a_process_without_descriptors(tmp_path: Path) -> None:
     assert is_mended(tmp_path / "store")
 
 
+NONE_IN_BODY = """
+import resource, warnings
+from lazycache import Cache
+from tests.crash.test_faults import is_right, whole
+caught = []
+warnings.showwarning = lambda message, *rest: caught.append(str(message))
+warnings.simplefilter("always")
+cache = Cache(sys.argv[1])
+assert is_right(cache(whole(0)), 0)
+# The code of a function that is first used now cannot be read.
+from tests.crash.functions import late
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+held = []
+try:
+    while True:
+        held.append(os.open("/dev/null", os.O_RDONLY))
+except OSError:
+    pass
+assert cache(late(3)) == 6
+assert len(caught) == 1, caught
+for descriptor in held:
+    os.close(descriptor)
+assert cache(late(3)) == 6 and late(3) in cache
+say("right")
+"""
+
+
+def test_a_function_first_used_without_descriptors(tmp_path: Path) -> None:
+    assert run(NONE_IN_BODY, tmp_path / "store").strip() == "right"
+
+
 MANY_ARRAYS = """
 import resource, warnings
 import numpy as np

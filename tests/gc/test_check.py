@@ -2,12 +2,15 @@
 
 import os
 import shutil
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import lazycache_storage.connections
 from lazycache_storage.check import check, repair
 from lazycache_storage.digest import Digest
 from lazycache_storage.layout import object_path
@@ -147,6 +150,76 @@ def test_files_of_others_are_told_and_left(filled: Store) -> None:
     assert [(finding.kind, finding.path) for finding in findings] == [("strange-file", str(path))]
     assert repair(filled, findings) == findings
     assert path.read_text() == "mine"
+
+
+def test_permissions_of_a_shared_store(tmp_path: Path) -> None:
+    with Store(tmp_path / "store", shared=True) as store:
+        put(store, "array", value=numbers(1, 100))
+        path = data_of(store, "array")
+        expected = path.stat().st_mode
+        for mode in (0o640, 0o400):
+            path.chmod(mode)
+            findings = check(store)
+            assert [(finding.kind, finding.path) for finding in findings] == [("wrong-permissions", str(path))]
+            assert repair(store, findings) == []
+            assert path.stat().st_mode == expected
+            assert check(store) == []
+
+
+def test_a_lock_that_is_held_for_long_is_no_leftover(store: Store) -> None:
+    with store.computing(digest("long"), "f(3)"):
+        (lock,) = Path(store.path, "locks").iterdir()
+        os.utime(lock, (1, 1))
+        assert check(store) == []
+        assert lock.exists()
+
+
+def test_what_is_no_lock_file_is_a_leftover(store: Store) -> None:
+    path = Path(store.path, "locks", f"{digest('folder').hex()}.lock")
+    path.mkdir()
+    os.utime(path, (1, 1))
+    assert [finding.kind for finding in check(store)] == ["leftover"]
+    assert repair(store, check(store)) == []
+    assert check(store) == []
+
+
+def test_a_broken_index_is_kept_for_a_month(store: Store) -> None:
+    path = Path(store.path, "index.broken-20260101T000000-1-ab")
+    path.mkdir()
+    assert check(store) == []
+    os.utime(path, (1, 1))
+    assert [finding.kind for finding in check(store)] == ["leftover"]
+    assert repair(store, check(store)) == []
+    assert not path.exists()
+
+
+def test_an_index_that_is_busy_is_not_taken_for_broken(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(store, "a", value=1)
+    monkeypatch.setattr(lazycache_storage.connections, "BUSY_SECONDS", 0.01)
+    with Store(store.path) as late, closing(sqlite3.connect(store.index.path, isolation_level=None)) as other:
+        store.close()
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("PRAGMA journal_mode = DELETE")
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            check(late)
+
+
+def test_a_page_that_was_overwritten_is_found(store: Store) -> None:
+    for number in range(500):
+        put(store, number, value="x" * 1000)
+    store.close()
+    path = Path(store.index.path)
+    pages = bytearray(path.read_bytes())
+    # The pages of the index over keys and not those of the rows: each row can still be read.
+    number = next(n for n in range(2, len(pages) // 4096) if pages[4096 * n] == 10)
+    pages[4096 * number + 8 : 4096 * (number + 1)] = bytes(4088)
+    path.write_bytes(pages)
+    with Store(store.path) as broken:
+        findings = check(broken)
+        assert [finding.kind for finding in findings] == ["broken-index"]
+        assert repair(broken, findings) == []
+        assert check(broken) == []
 
 
 def test_a_broken_index_is_a_finding(store: Store) -> None:

@@ -106,3 +106,27 @@ def test_a_store_from_before_there_were_totals_is_added_up_too(store: Store) -> 
     assert take_totals(store) == before
     put(store, 4, value=4, function="lab.a")
     assert take_totals(store).results == 4
+
+
+def test_totals_that_are_wrong_are_found_and_added_up_anew(store: Store) -> None:
+    for number in range(5):
+        put(store, number, value=[number, numbers(number % 2, 20)], function=f"lab.f{number % 2}", seconds=2.0)
+        assert store.find(digest(number)) is not None
+    store.flush()
+    right = take_totals(store)
+    for damage in (
+        "UPDATE Totals SET bytes = bytes + 1",
+        "DELETE FROM Totals",
+        "INSERT INTO Totals VALUES ('1nobody', 1, 3, 4, 5, 6.0, 7.0)",
+        "DROP TABLE Totals",
+        "DROP TRIGGER Totals_delete",
+    ):
+        store.index.fetch(damage)
+        findings = check(store)
+        assert [finding.kind for finding in findings] == ["wrong-totals"], damage
+        assert repair(store, findings) == []
+        assert check(store) == []
+        assert take_totals(store) == right
+    put(store, 9, value=9)
+    store.forget(digest(0))
+    assert check(store) == []

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lazycache_storage.errors import CorruptEntryError, ReadOnlyStoreError
+from lazycache_storage.errors import ReadOnlyStoreError
 from lazycache_storage.index import DATABASE_FILE, Index, is_broken
 from tests.storage.processes import run
 
@@ -156,13 +156,18 @@ def test_nothing_in_the_index_is_unpickled(index: Index, tmp_path: Path) -> None
     assert not (tmp_path / "exploded").exists()
 
 
-def test_a_row_of_another_type_is_damage(index: Index) -> None:
+@pytest.mark.parametrize("value", [5, "text", 2.5, None])
+def test_a_row_of_another_type_is_one_without_bytes(index: Index, value: object) -> None:
     index.put(key(1), b"value")
     with closing(sqlite3.connect(index.path)) as connection:
-        connection.execute("UPDATE Cache SET value = 5")
+        connection.execute("UPDATE Cache SET value = ?", (value,))
         connection.commit()
-    with pytest.raises(CorruptEntryError, match="expected bytes"):
-        index.get(key(1))
+    assert index.get(key(1)) == b""
+    assert [row.value for row in index.items()] == [b""]
+    with index.transaction() as transaction:
+        assert transaction.get(key(1)) == b""
+        transaction.put(key(1), b"value")
+    assert index.get(key(1)) == b"value"
 
 
 def test_read_only_reads_and_does_not_write(index: Index) -> None:

@@ -1,8 +1,10 @@
 """Files that no record needs: orphans, unfinished writes, trash and locks of the dead."""
 
+import errno
 import os
 import time
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,6 +25,10 @@ REMOTE_GRACE_SECONDS = 7 * 86400.0
 """The same where other machines write too, whose processes cannot be looked up."""
 
 
+BROKEN_GRACE_SECONDS = 30 * 86400.0
+"""A broken index that was set aside is kept for so long, for those who want to look into it."""
+
+
 class Leftover(NamedTuple):
     """A file or folder that may be removed.
 
@@ -30,7 +36,7 @@ class Leftover(NamedTuple):
     ----------
     path : str
     nbytes : int
-    what : {"orphan", "unfinished", "trash", "lock"}
+    what : {"orphan", "unfinished", "trash", "lock", "index"}
     """
 
     path: str
@@ -63,10 +69,9 @@ def orphan_steps(store: "Store", needed: "NDArray[Any]") -> Generator[None, None
 
 
 def find_leftovers(store: "Store", now: float | None = None) -> tuple[Leftover, ...]:
-    """Return what killed processes left behind in ``tmp``, ``trash`` and ``locks``.
+    """Return what killed processes left behind in ``tmp``, ``trash`` and ``locks``, and broken indexes set aside.
 
-    What a running process may still be writing is not among it; whether a lock
-    is held is only known when it is tried, in `remove_lock`.
+    What a running process may still be writing is not among it, nor a lock that is held.
     """
     now = time.time() if now is None else now
     trash = layout.folder(store.path, layout.TRASH_FOLDER)
@@ -83,6 +88,13 @@ def find_leftovers(store: "Store", now: float | None = None) -> tuple[Leftover, 
         _leftover(f"{locks}/{name}", "lock")
         for name in fsio.list_folder(locks)
         if now - _last_change(f"{locks}/{name}") > GRACE_SECONDS and name != layout.CREATE_LOCK_FILE
+        if not _is_held(f"{locks}/{name}")
+    ]
+    found += [
+        _leftover(f"{store.path}/{name}", "index")
+        for name in fsio.list_folder(store.path)
+        if name.startswith(layout.INDEX_FOLDER + layout.BROKEN_SUFFIX)
+        and now - _last_change(f"{store.path}/{name}") > BROKEN_GRACE_SECONDS
     ]
     return tuple(found)
 
@@ -110,21 +122,34 @@ def remove_leftover(path: str) -> bool:
 
 
 def _remove_lock(path: str) -> bool:
+    with _trying(path) as descriptor:
+        if descriptor is None:
+            return False
+        # The name may belong to a newer file by now, which somebody else holds.
+        if descriptor < 0 or os.fstat(descriptor).st_nlink:
+            fsio.remove(path)
+        return True
+
+
+def _is_held(path: str) -> bool:
+    with _trying(path) as descriptor:
+        return descriptor is None
+
+
+@contextmanager
+def _trying(path: str) -> Iterator[int | None]:
+    """Hold a lock file for the block and yield its descriptor; None if somebody else holds it, -1 if it is none."""
     from filelock import lock_descriptor
 
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
-        if fsio.is_gone(error):
-            return True
-        raise
+        if not fsio.is_gone(error) and error.errno not in (errno.EISDIR, errno.ELOOP, errno.ENXIO):
+            raise
+        yield -1
+        return
     try:
-        if not lock_descriptor(descriptor, blocking=False):
-            return False
-        # The name may belong to a newer file by now, which somebody else holds.
-        if os.fstat(descriptor).st_nlink:
-            fsio.remove(path)
-        return True
+        yield descriptor if lock_descriptor(descriptor, blocking=False) else None
     finally:
         os.close(descriptor)
 
