@@ -8,7 +8,7 @@ from importlib import import_module as _import_module
 
 import lazycache.fingerprint  # noqa: F401  functions and classes as values get their digests from it
 from lazycache.blocks import Blocks
-from lazycache.caching import Cache, cache, default_cache
+from lazycache.caching import Cache, cache, default_cache, explain
 from lazycache.current import in_context
 from lazycache.digests import digest, register_immutable, register_type
 from lazycache.errors import InputChangedError, LazyCacheError, LazyCacheWarning, UnhashableError
@@ -40,6 +40,7 @@ __all__ = [
     "computed",
     "default_cache",
     "digest",
+    "explain",
     "hash_by_file_content",
     "hash_by_file_date",
     "hash_by_file_stat",

@@ -25,7 +25,7 @@ T = TypeVar("T")
 class Evaluator(Protocol):
     """Whatever turns the nodes of a nested call into values."""
 
-    def evaluate(self, expression: Any) -> Any:
+    def __call__(self, expression: Any, /) -> Any:
         """Return the value of a node, or of a nest that holds nodes."""
 
 

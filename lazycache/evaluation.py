@@ -29,7 +29,7 @@ _CONTAINERS = (tuple, list, dict, slice)
 class PlainEvaluator:
     """Evaluates nested pure calls without a cache."""
 
-    def evaluate(self, expression: Any) -> Any:
+    def __call__(self, expression: Any, /) -> Any:
         """Return `expression` with each node replaced by its value."""
         roots = find_nodes(expression)
         if not roots:
@@ -208,7 +208,7 @@ def call_pure(
         frame = current.frame()
         result = function.call(args, kwargs)
         if isinstance(result, Node) or type(result) in _CONTAINERS:
-            result = evaluator.evaluate(result)
+            result = evaluator(result)
         return collect(result), [] if frame is None else frame.files
     finally:
         current.leave(token)

@@ -30,6 +30,11 @@ def test_each_public_method_of_a_cache_has_a_docstring() -> None:
             assert inspect.getdoc(method), name
 
 
+def test_a_cache_offers_what_is_meant_for_users() -> None:
+    offered = {name for name in dir(lazycache.Cache) if not name.startswith("_")}
+    assert offered == {"clear", "close", "explain", "forget", "gc", "get", "open", "put", "stats"}
+
+
 def test_the_package_called_storage_is_a_folder_only() -> None:
     import importlib.util
 

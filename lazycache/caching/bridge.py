@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import atexit
-import logging
 import math
 import os
 import time
-import weakref
 from collections.abc import Sequence
 from contextvars import Token
 from types import TracebackType
@@ -15,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from lazycache import protection, settings
 from lazycache.caching import default, inputs
-from lazycache.caching.counters import Counters
+from lazycache.caching.codes import Codes
+from lazycache.caching.counters import Counters, log_at_exit
 from lazycache.caching.durations import Durations
 from lazycache.caching.layers import Layer, open_store
 from lazycache.caching.upkeep import Upkeep
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
     from lazycache.caching.explanation import Explanation
     from lazycache.caching.run import CachedEvaluation
     from lazycache_storage.record import FileState, Record
-
-logger = logging.getLogger("lazycache")
 
 
 class Cache(Upkeep):
@@ -116,6 +112,7 @@ class Cache(Upkeep):
         self._guard = open_store(found, self.mode, {**trust, "shared": shared}, self.size_limit, upstream, pull)
         self._own = Layer(self._guard)
         self._durations = Durations(self._guard)
+        self._codes = Codes(self._guard)
         # Records that were made before count as misses.
         self._since = time.time() if self.mode == "refresh" else -math.inf
         self._arguments = {
@@ -127,7 +124,7 @@ class Cache(Upkeep):
             "shared": shared,
         }
         self._entered: list[Token[Any]] = []
-        _log_at_exit(self)
+        log_at_exit(self)
 
     def __repr__(self) -> str:
         return f"Cache({self.path!r}, mode={self.mode!r})"
@@ -183,17 +180,17 @@ class Cache(Upkeep):
         """
         cache = self._limited(max_age, refresh)
         if n_jobs is None and executor is None:
-            value = cache.evaluate(x)
+            value = cache._evaluate(x)
         else:
             from lazycache.caching.parallel import evaluate_with
 
             value = evaluate_with(cache, x, n_jobs, executor)
         return protection.writable_copy(value) if copy else value
 
-    def evaluate(self, expression: Any) -> Any:
+    def _evaluate(self, expression: Any) -> Any:
         """Return `expression` with each node replaced by its value."""
         if self.mode == "off":
-            return PLAIN.evaluate(expression)
+            return PLAIN(expression)
         if isinstance(expression, Node):
             value = self._find_value(expression)
             return self._run([expression])[0] if value is MISSING else value
@@ -250,7 +247,10 @@ class Cache(Upkeep):
         if reason is not None:
             self._guard.not_stored(function.name, reason)
             return False
-        return self._own.claims.take(node)
+        is_ours = self._own.claims.take(node)
+        if is_ours and function.is_pure:
+            self._codes.note(function)
+        return is_ours
 
     def _counting_in(self, counters: Counters) -> Self:
         """Return this cache with other counters."""
@@ -386,14 +386,3 @@ class Cache(Upkeep):
 
 def _rebuild(cache_type: type[Cache], arguments: dict[str, Any]) -> Cache:
     return cache_type(**arguments)
-
-
-def _log_at_exit(cache: Cache) -> None:
-    reference = weakref.ref(cache)
-
-    def tell() -> None:
-        live = reference()
-        if live is not None and (live.counters.hits or live.counters.runs):
-            logger.info("%s: %s", live.path, live.counters.line())
-
-    atexit.register(tell)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
+import logging
 import threading
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from lazycache.telling import period_text
 
 if TYPE_CHECKING:
+    from lazycache.caching.bridge import Cache
     from lazycache_storage.record import Record
 
+logger = logging.getLogger("lazycache")
 
 COUNTED = ("hits", "waits", "runs", "stores", "seconds_saved", "seconds_run", "bytes_stored")
 
@@ -76,9 +83,24 @@ class Counters:
     def line(self) -> str:
         """Return the counts as one line for the log."""
         return (
-            f"{self.hits} hits, {self.runs} computed in {self.seconds_run:.3g} s, "
-            f"{self.waits} taken from other processes, {self.seconds_saved:.3g} s saved"
+            f"{self.hits} hits, {self.runs} computed in {period_text(self.seconds_run)}, "
+            f"{self.waits} taken from other processes, {period_text(self.seconds_saved)} saved"
         )
+
+
+def log_at_exit(cache: Cache) -> None:
+    """Tell in the log what a cache did, when the process ends and the cache is still there."""
+    _live.add(cache)
+
+
+_live: WeakSet[Cache] = WeakSet()
+
+
+@atexit.register
+def _tell() -> None:
+    for cache in list(_live):
+        if cache.counters.hits or cache.counters.runs:
+            logger.info("%s: %s", cache.path, cache.counters.line())
 
 
 def _counted(*counts: float) -> Counters:

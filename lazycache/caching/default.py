@@ -10,6 +10,8 @@ from lazycache import settings
 
 if TYPE_CHECKING:
     from lazycache.caching.bridge import Cache
+    from lazycache.caching.explanation import Explanation
+    from lazycache.expressions import Node
 
 _entered: ContextVar[Cache | None] = ContextVar("lazycache_default_cache", default=None)
 _by_settings: dict[tuple[Any, ...], Cache] = {}
@@ -44,6 +46,25 @@ def default_cache() -> Cache:
         found = _by_settings.get(named) or Cache(mode=mode, size_limit=settings.limits().max_size)
         _by_settings[where] = _by_settings[named] = found
     return found
+
+
+def explain(expression: Node) -> Explanation:
+    """Say why an expression hits or misses in the default cache; see `Cache.explain`. Nothing is computed.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> os.environ["LAZYCACHE_DIR"] = tempfile.mkdtemp()
+    >>> from lazycache import cache, explain, pure
+    >>> @pure(version=1, name="halved")
+    ... def halved(x):
+    ...     return x / 2
+    >>> cache(halved(6))
+    3.0
+    >>> explain(halved(6)).hit, explain(halved(8)).causes
+    (True, ('argument x: was 6, is 8',))
+    """
+    return default_cache().explain(expression)
 
 
 def cache(

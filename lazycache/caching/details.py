@@ -5,11 +5,15 @@ from __future__ import annotations
 import functools
 import sys
 import time
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from lazycache import digests
+from lazycache.caching.codes import code_identity
+from lazycache.caching.comparing import CODE
 from lazycache.errors import UnhashableError
 from lazycache.expressions import HashedLeaf, Node, computed
 from lazycache.keys import nest_token, node_token
@@ -18,6 +22,7 @@ from lazycache.show import summary
 from lazycache.valuetext import content_text, value_text
 
 if TYPE_CHECKING:
+    from lazycache.purity import PureFunction
     from lazycache_storage.record import FileState, Ingredient, Record
 
 _TEXT_LIMIT = 160
@@ -36,7 +41,7 @@ def describe(node: Node, what: str, seconds: float) -> dict[str, Any]:
         "code": bytes(function.code_digest()) if function.is_pure else b"",
         "ingredients": ingredients(node),
         "text": what,
-        "packages": _packages(),
+        "packages": packages_of(function),
     }
 
 
@@ -62,13 +67,17 @@ def know_token(value: Any, record: Record) -> None:
 
 
 def ingredients(node: Node) -> tuple[Ingredient, ...]:
-    """Return the parts of a call's key, in the order of its arguments."""
+    """Return the parts of a call's key: the code, if it counts, and the arguments in their order."""
     from lazycache_storage.record import Ingredient
 
     function = node._function
     names = function.parameters if function.is_pure else [str(position) for position in range(len(node._args))]
     arguments = [*zip(names, node._args, strict=False), *node._kwargs.items()]
-    return tuple(Ingredient(name, *_ingredient(argument)) for name, argument in arguments)
+    code = code_identity(function) if function.is_pure else b""
+    return (
+        *([Ingredient("", CODE, code, "")] if code else ()),
+        *[Ingredient(name, *_ingredient(argument)) for name, argument in arguments],
+    )
 
 
 def _ingredient(argument: Any) -> tuple[str, bytes, str]:
@@ -105,6 +114,45 @@ def _described(value: Any) -> str:
     return f"{text}, from {low:.6g} to {high:.6g}, mean {mean:.6g}, {missing} NaN"
 
 
+def packages_of(function: Any) -> str:
+    """Return the versions of Python and numpy, and for a pure function of what is imported where it is defined."""
+    if not function.is_pure:
+        return _python()
+    known = _packages.get(function)
+    if known is None:
+        known = _packages[function] = _shortened(", ".join([_python(), *_versions(function)]))
+    return known
+
+
+_packages: WeakKeyDictionary[PureFunction, str] = WeakKeyDictionary()
+
+
 @functools.cache
-def _packages() -> str:
-    return f"Python {sys.version.split()[0]}, numpy {np.__version__}, {sys.platform}"
+def _python() -> str:
+    return f"Python {sys.version.split()[0]}, {sys.platform}, numpy {np.__version__}"
+
+
+def _versions(function: PureFunction) -> list[str]:
+    from lazycache.fingerprint.depends import distribution_version
+    from lazycache.fingerprint.owners import is_own_module
+
+    named = [entry for entry in function.fingerprint_options["depends"] if isinstance(entry, str)]
+    found = {name: distribution_version(name) for name in named}
+    inner: Any = function.__wrapped__
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    for value in list(getattr(inner, "__globals__", {}).values()):
+        home = _home(value)
+        module = sys.modules.get(home.partition(".")[0]) if isinstance(home, str) else None
+        # Not asked of the module itself, which may import something, or warn.
+        version = None if module is None else vars(module).get("__version__")
+        if module is not None and isinstance(version, str) and not is_own_module(module):
+            found[module.__name__] = version
+    return [f"{name} {version}" for name, version in sorted(found.items()) if version and name != "numpy"]
+
+
+def _home(value: Any) -> Any:
+    """Return the module that a module, class or function comes from; other objects may answer anything."""
+    if isinstance(value, ModuleType):
+        return value.__name__
+    return getattr(value, "__module__", None) if isinstance(value, type | FunctionType | BuiltinFunctionType) else None

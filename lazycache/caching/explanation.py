@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from lazycache import files
-from lazycache.caching.details import ingredients
+from lazycache.caching import comparing
+from lazycache.caching.codes import Codes, code_identity
+from lazycache.caching.details import describe, packages_of
+from lazycache.caching.filechanges import file_change
 from lazycache.caching.run import CachedEvaluation
 from lazycache.expressions import Node
 from lazycache.keys import key as key_of
 from lazycache.show import summary
+from lazycache.telling import period_text
+from lazycache_storage.record import Record
 
 if TYPE_CHECKING:
     from lazycache.caching import Cache
-    from lazycache_storage.record import Ingredient, Record
+    from lazycache.caching.codes import Parts
+    from lazycache.caching.guard import GuardedStore
+    from lazycache_storage.digest import Digest
+
+_MOST_SHOWN = 5
+_NEEDS = "needs "
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
-    """Why a node hits or misses.
+    """Why a node hits or misses; print it.
 
     Attributes
     ----------
@@ -34,6 +44,17 @@ class Explanation:
         function, or what else is the matter.
     nearest : Record or None
         For a hit, its record; for a miss, that of the nearest earlier call.
+    notes : tuple of str
+        What is worth knowing besides, such as the store that has a result.
+    below : tuple of Explanation
+        For a miss: the same for each call below it that is missing while all
+        that it needs is there. These are where the cause is.
+    runs : int
+        How many calls are missing with all that they need, and so have to run.
+    may_run : int
+        How many more are missing. They run unless what they need comes out as before.
+    seconds : float
+        What the calls that have to run took the last time, as far as that is known.
     """
 
     hit: bool
@@ -41,15 +62,37 @@ class Explanation:
     text: str
     causes: tuple[str, ...]
     nearest: Record | None
+    notes: tuple[str, ...] = ()
+    below: tuple[Explanation, ...] = ()
+    runs: int = 0
+    may_run: int = 0
+    seconds: float = 0.0
 
     def __str__(self) -> str:
-        lines = [f"{'HIT ' if self.hit else 'MISS'}  {self.text}  key {self.key[:6]}"]
+        lines = [f"{'HIT ' if self.hit else 'MISS'}  {self.text}  key {self.key[:6]}", *self._reasons()]
+        for one in self.below[:_MOST_SHOWN]:
+            lines += [f"  {_need(one.text)}", *(f"  {reason}" for reason in one._reasons())]
+        others = sum(cause.startswith(_NEEDS) for cause in self.causes) - len(self.below[:_MOST_SHOWN])
+        if others > 0:
+            lines.append(f"  {_NEEDS}{others} more calls that are not stored")
+        if self.runs or self.may_run:
+            lines.append(f"  {self._cost()}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _reasons(self) -> Iterator[str]:
         if self.nearest is not None:
             when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.nearest.created))
             name = "computed" if self.hit else f"nearest: {self.nearest.text}, computed"
-            lines.append(f"  {name} {when} on {self.nearest.host}, took {self.nearest.seconds:.3g} s")
-        lines += [f"  {cause}" for cause in self.causes]
-        return "\n".join(lines)
+            yield f"  {name} {when} on {self.nearest.host}, took {period_text(self.nearest.seconds)}"
+        yield from (f"  {cause}" for cause in (*self.causes, *self.notes) if not cause.startswith(_NEEDS))
+
+    def _cost(self) -> str:
+        certain = f"{self.runs} call has to run" if self.runs == 1 else f"{self.runs} calls have to run"
+        took = f", {period_text(self.seconds)} by the last times" if self.seconds >= 1 else ""
+        more = f"; {self.may_run} more, unless what they need comes out as before" if self.may_run else ""
+        return f"{certain}{took}{more}"
 
 
 def explain(cache: Cache, node: Node) -> Explanation:
@@ -60,69 +103,130 @@ def explain(cache: Cache, node: Node) -> Explanation:
     node = node._pinned()
     if node._function is None:
         return Explanation(True, key.hex(), text, ("a value, which is not looked up",), None)
-    evaluation = CachedEvaluation(cache, [node], may_run=False)
-    record = evaluation.root_record()
-    if record is not None:
-        return Explanation(True, key.hex(), text, (), record)
-    causes = [
-        f"needs {summary(missing)}, which is not stored" for missing in evaluation.missing() if missing._key != key
-    ]
-    stale = cache._guard.find(key)
-    if stale is not None:
-        return Explanation(False, key.hex(), text, (*_changed_files(stale), *causes), stale)
-    nearest = _nearest(cache, node)
-    if nearest is not None:
-        causes = [*_differences(node, nearest), *causes]
-    elif node._function.is_pure:
-        causes.append(f"no call of {node._function.name} is stored")
-    return Explanation(False, key.hex(), text, tuple(causes), nearest)
+    if cache.mode == "off":
+        return Explanation(False, key.hex(), text, ("mode is off: all is computed, and nothing is kept",), None)
+    return _Explaining(cache, node, key, text).result()
 
 
-def _changed_files(record: Record) -> list[str]:
-    ages = [state for state in record.files if state.how == "age" and state.mtime_ns <= time.time_ns()]
-    old = [f"the result of {state.path} in it is older than its max_age" for state in ages]
-    changed = [state.path for state in record.files if state.how != "age" and not files.unchanged(state)]
-    return [*old, *[f"file {path} is not as it was" for path in changed]] or [
-        "a file that it depends on has another content"
-    ]
+class _Explaining:
+    """One question, and what the stores say to it."""
+
+    def __init__(self, cache: Cache, root: Node, key: Digest, text: str) -> None:
+        self._cache = cache
+        self._stores = cache._guard.all_stores()
+        self._root = root
+        self._key = key
+        self._text = text
+
+    def result(self) -> Explanation:
+        was_there = self._cache._find_valid(self._key, self._root) is not None
+        evaluation = CachedEvaluation(self._cache, [self._root], may_run=False)
+        record = evaluation.root_record()
+        if record is None:
+            return self._miss(evaluation.missing())
+        if not any(store.has_objects(record) for store in self._stores):
+            return self._explanation(["an object that its result needs is gone"], record, runs=1)
+        return self._explanation([], record, hit=True, notes=tuple(self._notes(record, was_there)))
+
+    def _explanation(self, causes: list[str], nearest: Record | None, **more: Any) -> Explanation:
+        return Explanation(more.pop("hit", False), self._key.hex(), self._text, tuple(causes), nearest, **more)
+
+    def _miss(self, missing: list[tuple[Node, bool]]) -> Explanation:
+        causes, nearest, notes = self._causes(self._root)
+        others = [(node, waits) for node, waits in missing if node._key != self._key]
+        causes += [_need(summary(node)) for node, _ in others]
+        below = [self._cause_below(node) for node, waits in others if not waits]
+        runs = sum(not waits for _, waits in missing)
+        known = [part.nearest for part in below] + ([nearest] if runs > len(below) else [])
+        return self._explanation(
+            causes or ["it was not asked for before: pure calls are kept, and what a cache is called with"],
+            nearest,
+            notes=tuple(notes),
+            below=tuple(below),
+            runs=runs,
+            may_run=len(missing) - runs,
+            seconds=sum(record.seconds for record in known if record is not None),
+        )
+
+    def _cause_below(self, node: Node) -> Explanation:
+        causes, nearest, notes = self._causes(node)
+        return Explanation(False, node._key.hex(), summary(node), tuple(causes), nearest, tuple(notes))
+
+    def _causes(self, node: Node) -> tuple[list[str], Record | None, list[str]]:
+        """Return why a node is missing, the record that tells so, and what is worth knowing besides."""
+        function = node._function
+        if function.is_pure and not function.stored:
+            return ["its results are not kept (store=False)"], None, []
+        for store in self._stores:
+            refused = store.ask("look up a result", lambda opened: opened.find(node._key))
+            if refused is not None:
+                causes = list(self._why_not(store, refused, node))
+                return causes or ["something that it depends on is not as it was"], refused, []
+        if not function.is_pure:
+            return [], None, []
+        reason = function.unstorable_reason()
+        causes = [] if reason is None else [f"its results are not kept: {reason}"]
+        now = Record(**describe(node, "", 0.0))
+        nearest = self._nearest(now)
+        if nearest is None:
+            return [*causes, f"no call of {function.name} is stored"], None, []
+        compared = comparing.compare(nearest, now, self._parts_of(function))
+        differing = [part.text for part in compared if part.counts and not part.is_same]
+        if not differing and function.defers(node._args):
+            differing = [
+                "an argument with a hasher is an expression: what is stored counts when that has been evaluated"
+            ]
+        if not differing:
+            differing = [
+                "every part of the key is as it was: the entry was dropped, or the key was made in another way"
+            ]
+        return [*causes, *differing], nearest, [part.text for part in compared if not part.counts and not part.is_same]
+
+    def _why_not(self, store: GuardedStore, record: Record, node: Node) -> Iterator[str]:
+        """Generate why a record under the key of a node does not count."""
+        function, cache = node._function, self._cache
+        if store.find(node._key) is None:
+            yield "its result could not be loaded before"
+        if record.created < cache._since:
+            yield "mode is refresh: what was computed before this run does not count"
+        if cache._own.claims.contested(node):
+            yield "another function has taken a name and version in it: give yours a name="
+        if function.is_pure and function.max_age is not None and record.created < time.time() - function.max_age:
+            old, limit = period_text(time.time() - record.created), period_text(function.max_age)
+            yield f"it was computed {old} ago, and max_age is {limit}"
+        yield from filter(None, map(file_change, record.files))
+
+    def _nearest(self, now: Record) -> Record | None:
+        found = []
+        for store in self._stores:
+            best = store.ask(
+                "list results",
+                lambda opened: comparing.nearest(
+                    [row.record for row in comparing.of_function(opened, now.function)], now
+                ),
+            )
+            found += [] if best is None else [best]
+        return comparing.nearest(found, now)
+
+    def _parts_of(self, function: Any) -> Callable[[bytes], Parts]:
+        here = code_identity(function)
+
+        def parts_of(identity: bytes) -> Parts:
+            if identity == here:
+                return {part.name: (part.digest, part.text) for part in function.code_parts()}
+            return next(filter(None, (Codes(store).parts(identity) for store in self._stores)), {})
+
+        return parts_of
+
+    def _notes(self, record: Record, was_there: bool) -> Iterator[str]:
+        own, *others = self._stores
+        if others and not own.holds(record, self._key):
+            yield from (f"found in {store.path}" for store in others if store.holds(record, self._key))
+        if not was_there:
+            yield "found by what it needs, which came out as before"
+        if change := comparing.package_change(record.packages, packages_of(self._root._function)):
+            yield change
 
 
-def _nearest(cache: Cache, node: Node) -> Record | None:
-    function = node._function
-    if not function.is_pure:
-        return None
-    now = {part.name: part.token for part in ingredients(node)}
-
-    def distance(record: Record) -> tuple[int, float]:
-        then = {part.name: part.token for part in record.ingredients}
-        return sum(now.get(name) != then.get(name) for name in now | then), -record.created
-
-    same = cache._guard.ask(
-        "list results", lambda store: [row.record for row in store.records() if row.record.function == function.name]
-    )
-    return min(same, key=distance) if same else None
-
-
-def _differences(node: Node, record: Record) -> list[str]:
-    function = node._function
-    found = []
-    if function.version != record.version:
-        found.append(f"version: was {record.version or 'none'}, is {function.version or 'none'}")
-    elif not function.version and function.code_digest() != record.code:
-        found.append("code: the function, or something of yours that it refers to, was edited")
-    then = {part.name: part for part in record.ingredients}
-    now = {part.name: part for part in ingredients(node)}
-    for name in now | then:
-        before, after = then.get(name), now.get(name)
-        if before is None or after is None or before.token != after.token:
-            found.append(f"argument {name}: {_difference(before, after)}")
-    return found or ["every part of the key is as it was: the entry was dropped, or the key was made in another way"]
-
-
-def _difference(before: Ingredient | None, after: Ingredient | None) -> str:
-    was, now = _text(before), _text(after)
-    return f"was {was}, is {now}" if was != now else f"was another {now}"
-
-
-def _text(part: Ingredient | None) -> str:
-    return "absent" if part is None else part.text
+def _need(text: str) -> str:
+    return f"{_NEEDS}{text}, which is not stored"

@@ -150,6 +150,10 @@ class GuardedStore:
         """Return a record in a store below this one; there is none."""
         return None
 
+    def all_stores(self) -> Sequence[GuardedStore]:
+        """Return this store and those below it; there are none."""
+        return (self,)
+
     def holds(self, record: Record, key: Digest) -> bool:
         """Tell whether the result of a record is in this very store."""
         from lazycache_storage.handles import holds

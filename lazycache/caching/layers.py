@@ -115,7 +115,7 @@ class LayeredStore(GuardedStore):
 
     def find_anywhere(self, key: Digest) -> Record | None:
         """Return the first record under `key`, of whatever store."""
-        found = (guard.find(key) for guard in self._stores())
+        found = (guard.find(key) for guard in self.all_stores())
         return next((record for record in found if record is not None), None)
 
     def load(self, record: Record, key: Digest) -> Any:
@@ -132,7 +132,7 @@ class LayeredStore(GuardedStore):
 
     def open_array(self, record: Record) -> zarr.Array[Any] | None:
         """Return the stored array of a record, from the first store that has it."""
-        for guard in self._stores():
+        for guard in self.all_stores():
             if guard.has_objects(record):
                 found = super().open_array(record) if guard is self else guard.open_array(record)
                 if found is not None:
@@ -161,7 +161,8 @@ class LayeredStore(GuardedStore):
         if self.holds(record, key):
             super().alias(key, record)
 
-    def _stores(self) -> Iterable[GuardedStore]:
+    def all_stores(self) -> Sequence[GuardedStore]:
+        """Return this store and those below it."""
         return (self, *[layer.guard for layer in self._layers])
 
     def _pull(self, record: Record, key: Digest, value: Any) -> None:
@@ -184,7 +185,7 @@ def open_store(
     own = os.path.realpath(path)
     places: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for store in upstream:
-        for place, how in store.layers() if hasattr(store, "layers") else [(_absolute(store), options)]:
+        for place, how in store._places() if hasattr(store, "_places") else [(_absolute(store), options)]:
             places.setdefault(os.path.realpath(place), (place, how))
     below = [UpstreamStore(place, how) for real, (place, how) in places.items() if real != own]
     if not below:

@@ -231,7 +231,7 @@ class ParallelCachedEvaluation(CachedEvaluation):
 def evaluate_with(cache: Cache, expression: Any, n_jobs: int | None, executor: Any) -> Any:
     """Evaluate through a cache in the workers that were asked for, or here if that comes to one."""
     workers = find_workers(n_jobs, executor)
-    return cache.evaluate(expression) if workers is None else evaluate(cache, expression, workers)
+    return cache(expression) if workers is None else evaluate(cache, expression, workers)
 
 
 def evaluate(cache: Cache, expression: Any, workers: Workers) -> Any:

@@ -176,7 +176,7 @@ def open_array(cache: Cache, node: Node) -> zarr.Array[Any]:
             found = cache._guard.open_array(record)
             if found is not None:
                 return found
-        value = cache.evaluate(node)
+        value = cache(node)
     if isinstance(value, zarr.Array):
         return value
     return as_zarr(np.asanyarray(value))
@@ -190,7 +190,7 @@ def opened(value: Any, node: Node) -> Any:
         return replace_members(value, lambda part: isinstance(part, Spooled), _open_spooled)
     except (StoreError, OSError):
         # They went with the record that could not be read back.
-        return PLAIN.evaluate(node)
+        return PLAIN(node)
 
 
 def _open_spooled(part: Spooled) -> Any:

@@ -103,13 +103,24 @@ class CachedEvaluation(Evaluation):
         self.settle()
         return self._records.get(id(root))
 
-    def missing(self) -> list[Node]:
-        """Return the calls that would have to run, from the leaves up."""
-        return [
-            node
-            for node in self._order
-            if node._function is not None and self.is_kept(node) and id(node) not in self._records
-        ]
+    def missing(self) -> list[tuple[Node, bool]]:
+        """Return the calls that are not stored, from the leaves up, and whether a result is needed to tell if they run.
+
+        What is missing below a call may come out as before, and then the call is found under its call key.
+        """
+        found: dict[Digest, tuple[Node, bool]] = {}
+        lacking: set[int] = set()
+        for node in self._order:
+            function = node._function
+            if function is None or id(node) in self._records:
+                continue
+            waits = any(id(dep) in lacking for dep in self.needs(node))
+            if self.is_kept(node):
+                found.setdefault(node._key, (node, waits or (function.is_pure and function.defers(node._args))))
+                lacking.add(id(node))
+            elif waits:
+                lacking.add(id(node))
+        return list(found.values())
 
     def put_by_hand(self, value: Any) -> Record | None:
         """Store `value` as the result of the one root."""

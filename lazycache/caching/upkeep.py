@@ -46,7 +46,7 @@ class Upkeep:
             return None
         return GuardedMemo(self._guard)
 
-    def layers(self) -> list[tuple[str, Mapping[str, Any]]]:
+    def _places(self) -> list[tuple[str, Mapping[str, Any]]]:
         """Return where the store and those upstream of it are, and how they are opened."""
         return self._guard.layers()
 

@@ -151,17 +151,23 @@ def find_record(store: "Store", prefix: str) -> tuple[Digest, Record]:
     digits = prefix.strip().lower()
     if not digits or digits.strip("0123456789abcdef") or len(digits) > 64:
         raise click.UsageError(f"{prefix!r} is not the beginning of a key (hex digits; see `lazycache ls`)")
+    found = find_records(store, digits)
+    if not found:
+        raise click.ClickException(f"no key begins with {digits}")
+    return found[0]
+
+
+def find_records(store: "Store", digits: str) -> list[tuple[Digest, Record]]:
+    """Return the record whose key begins with these hex digits, or nothing; end the command if there are several."""
     found = []
     for row in store.index.items(bytes.fromhex(digits[: len(digits) // 2 * 2])):
         if len(row.key) == layout.KEY_BYTES and row.key.hex().startswith(digits):
             found.append(row)
             if len(found) > _SHOWN_CANDIDATES:
                 break
-    if not found:
-        raise click.ClickException(f"no key begins with {digits}")
     if len(found) > 1:
         refuse_ambiguous(digits, [row.key.hex() for row in found])
-    return Digest(found[0].key), decode_record(found[0].value)
+    return [(Digest(row.key), decode_record(row.value)) for row in found]
 
 
 def refuse_ambiguous(digits: str, keys: list[str]) -> NoReturn:

@@ -8,8 +8,9 @@ import click
 
 from lazycache import settings
 from lazycache.cli.app import USAGE, Command, json_option, place, store_option
-from lazycache.cli.output import period_text, print_json, print_table, say, size_text
+from lazycache.cli.output import print_json, print_table, say, size_text
 from lazycache.errors import SettingError
+from lazycache.telling import period_text
 
 
 class _Effective(NamedTuple):

@@ -19,7 +19,8 @@ from lazycache.cli.app import (
     place,
     store_option,
 )
-from lazycache.cli.output import ProgressBar, period_text, print_json, print_table, say, size_text, time_text
+from lazycache.cli.output import ProgressBar, print_json, print_table, say, size_text, time_text
+from lazycache.telling import period_text
 from lazycache_storage.gc import GcLimits, GcPlan, GcResult, plan_gc, run_gc
 
 if TYPE_CHECKING:

@@ -22,13 +22,13 @@ from lazycache.cli.output import (
     age_text,
     echo,
     is_terminal,
-    period_text,
     print_json,
     print_table,
     say,
     size_text,
     time_text,
 )
+from lazycache.telling import period_text
 from lazycache_storage.accounts import label
 from lazycache_storage.errors import CorruptEntryError
 from lazycache_storage.gc import GcLimits, Results, take_survey

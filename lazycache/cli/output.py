@@ -9,8 +9,9 @@ from typing import Any, Literal, Self
 
 import click
 
+from lazycache.telling import period_text
+
 _SIZES = ("B", "kB", "MB", "GB", "TB", "PB")
-_PERIODS = ((86400.0 * 365.25, "y"), (86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 
 _READABLE = 24
 """How many letters of a cell that is cut still tell something."""
@@ -32,22 +33,6 @@ def size_text(nbytes: float) -> str:
             break
         nbytes /= 1000
     return f"{nbytes:.0f} B" if unit == "B" else f"{nbytes:.1f} {unit}"
-
-
-def period_text(seconds: float) -> str:
-    """Return a length of time for people.
-
-    Examples
-    --------
-    >>> period_text(0.0123), period_text(75), period_text(90 * 86400)
-    ('12 ms', '1.2 min', '90.0 d')
-    """
-    for length, unit in _PERIODS:
-        if seconds >= length:
-            return f"{seconds / length:.1f} {unit}"
-    if seconds >= 1:
-        return f"{seconds:.1f} s"
-    return f"{seconds * 1000:.0f} ms"
 
 
 def age_text(then: float, now: float) -> str:
@@ -73,6 +58,14 @@ def time_text(seconds: float) -> str | None:
         return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
     except (OverflowError, ValueError, OSError):
         return None
+
+
+def when_text(seconds: float) -> str:
+    """Return a time for people, by the clock of this machine."""
+    try:
+        return datetime.fromtimestamp(seconds).isoformat(" ", "seconds")
+    except (OverflowError, ValueError, OSError):
+        return "?"
 
 
 def print_json(document: Any) -> None:

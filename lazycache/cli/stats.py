@@ -5,7 +5,8 @@ from typing import Any
 import click
 
 from lazycache.cli.app import Command, json_option, open_store, place, store_option
-from lazycache.cli.output import echo, period_text, print_json, print_table, size_text
+from lazycache.cli.output import echo, print_json, print_table, size_text
+from lazycache.telling import period_text
 from lazycache_storage.gc import FunctionTotals, Totals, take_totals
 
 

@@ -69,7 +69,7 @@ def pin(key_prefixes: tuple[str, ...], store_path: str | None) -> None:
     _set_pinned(store_path, key_prefixes, pinned=True)
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Let lazycache-gc drop results again.")
 @click.argument("key_prefixes", nargs=-1, required=True)
 @store_option
 def unpin(key_prefixes: tuple[str, ...], store_path: str | None) -> None:

@@ -57,7 +57,7 @@ class Call:
         token = current.enter(_evaluator(), None, function.name)
         try:
             result = in_memory(function.call(args, {}))
-            return _evaluator().evaluate(result) if isinstance(result, Node) or is_nest(result) else result
+            return _evaluator()(result) if isinstance(result, Node) or is_nest(result) else result
         finally:
             current.leave(token, pass_on=True)
 

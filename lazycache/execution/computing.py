@@ -48,9 +48,9 @@ def compute(x: Any, n_jobs: int | None = None, executor: Any = None) -> Any:
     {'twice': 6, 'plain': 5}
     """
     if n_jobs is None and executor is None:
-        return PLAIN.evaluate(x)
+        return PLAIN(x)
     from lazycache.execution.parallel import evaluate
     from lazycache.execution.workers import find_workers
 
     workers = find_workers(n_jobs, executor)
-    return PLAIN.evaluate(x) if workers is None else evaluate(x, workers)
+    return PLAIN(x) if workers is None else evaluate(x, workers)

@@ -33,7 +33,7 @@ def _installed_version(entry: object) -> bytes:
 
 
 def _named(walk: Walk, name: str) -> bytes:
-    version = _distribution_version(name)
+    version = distribution_version(name)
     if version is not None:
         return part(b"package", text(b"s", name), text(b"s", version))
     module = sys.modules.get(name) or _import(name)
@@ -42,7 +42,8 @@ def _named(walk: Walk, name: str) -> bytes:
     return _module(walk, module)
 
 
-def _distribution_version(name: str) -> str | None:
+def distribution_version(name: str) -> str | None:
+    """Return the version of an installed package, or None."""
     # Takes 50 ms to import, and few functions name packages.
     from importlib.metadata import PackageNotFoundError, version
 
@@ -94,4 +95,4 @@ def _version(module: ModuleType) -> str:
 
     found = packages_distributions().get(module.__name__.partition(".")[0], ())
     # The standard library is as old as the Python it comes with.
-    return ", ".join(sorted(str(_distribution_version(name)) for name in found)) or sys.version.split()[0]
+    return ", ".join(sorted(str(distribution_version(name)) for name in found)) or sys.version.split()[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from lazycache.purity.binding import Binder, make_binder, signature_of
 from lazycache.purity.bound import BoundPure
 from lazycache.purity.identity import FrozenIdentity, Identity
 from lazycache_storage.record import FileState
+
+if TYPE_CHECKING:
+    from lazycache.fingerprint.parts import CodePart
 
 Kind = Literal["function", "static", "class"]
 
@@ -137,7 +140,7 @@ class PureFunction:
         frame = current.frame()
         if frame is None or _holds_nodes(bound):
             return node
-        return frame.evaluator.evaluate(node)
+        return frame.evaluator(node)
 
     def _build(self, bound: tuple[Any, ...]) -> Node:
         if self._rules:
@@ -211,6 +214,15 @@ class PureFunction:
     def code_digest(self) -> bytes:
         """Return the digest of the function's own code."""
         return self._identity.code_digest()
+
+    @property
+    def is_name_and_version(self) -> bool:
+        """Whether name and version are all that counts."""
+        return self._identity.is_name_and_version
+
+    def code_parts(self) -> tuple[CodePart, ...]:
+        """Return what the code consists of, as far as it counts and can be seen here."""
+        return self._identity.code_parts()
 
     def unstorable_reason(self) -> str | None:
         """Say why results may not be stored, if the text is not the code that runs."""

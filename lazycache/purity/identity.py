@@ -14,6 +14,7 @@ from lazycache.purity.naming import name_of, source_file_of
 
 if TYPE_CHECKING:
     from lazycache.fingerprint import Fingerprint
+    from lazycache.fingerprint.parts import CodePart
 
 
 class Identity:
@@ -55,7 +56,7 @@ class Identity:
         self._function = function
         self._unique = names.unique if name is None else (name,)
         self._version = version
-        self.options = {"depends": depends, "ignore": ignore, "code": code}
+        self.options: dict[str, Any] = {"depends": depends, "ignore": ignore, "code": code}
         self._bound = bound
         self._carries_code = not names.is_complete and name is None
         self._closure = closure_token(function) if version is not None else b""
@@ -124,6 +125,21 @@ class Identity:
 
         return fingerprint(self._function, **{**self.options, **changed})
 
+    @property
+    def is_name_and_version(self) -> bool:
+        """Whether name and version are all that counts."""
+        is_more = self._bound or self._closure or self._carries_code or self.options["depends"]
+        return self._version is not None and not is_more
+
+    def code_parts(self) -> tuple[CodePart, ...]:
+        """Return what the code consists of, as far as it counts."""
+        from lazycache.fingerprint.parts import HELD_BY_CLOSURE, IN_DEPENDS, code_parts
+
+        if self._version is None or self._carries_code:
+            return code_parts(self._function, **self.options)
+        parts = code_parts(self._function, **{**self.options, "code": "self"})
+        return tuple([part for part in parts if part.name.startswith(HELD_BY_CLOSURE) or IN_DEPENDS in part.name])
+
     def with_class(self, cls: type) -> Identity:
         """Return the identity of the same method for instances of another class, whose code counts too."""
         other = copy.copy(self)
@@ -137,7 +153,8 @@ class Identity:
             taken: tuple[bytes, str | None] | FingerprintError = (self.token(), self.mismatch())
         except FingerprintError as error:
             taken = error
-        return FrozenIdentity(self.name, self.version_text, self.source_file, taken, self.code_digest(), self.options)
+        facts = self.code_digest(), self.options, self.is_name_and_version
+        return FrozenIdentity(self.name, self.version_text, self.source_file, taken, *facts)
 
 
 class FrozenIdentity(NamedTuple):
@@ -149,6 +166,7 @@ class FrozenIdentity(NamedTuple):
     taken: tuple[bytes, str | None] | FingerprintError
     code: bytes
     options: dict[str, Any]
+    is_name_and_version: bool
 
     def _known(self) -> tuple[bytes, str | None]:
         if isinstance(self.taken, FingerprintError):
@@ -166,6 +184,10 @@ class FrozenIdentity(NamedTuple):
     def code_digest(self) -> bytes:
         """Return the digest of the function's own code."""
         return self.code
+
+    def code_parts(self) -> tuple[CodePart, ...]:
+        """Return nothing: only the process that defined the function knows."""
+        return ()
 
     def with_class(self, cls: type) -> FrozenIdentity:
         """Return the identity of the same method for instances of another class, whose code counts too."""

@@ -22,6 +22,7 @@ from lazycache_storage.errors import ReadOnlyStoreError
 REF_PREFIX = b"ref:"
 CLAIM_PREFIX = b"claim:"
 CODE_PREFIX = b"code:"
+CODE_PREFIX = b"code:"
 FILE_PREFIX = b"file:"
 TOOK_PREFIX = b"took:"
 

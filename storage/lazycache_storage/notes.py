@@ -1,7 +1,7 @@
-"""What a store keeps beside results: who owns a name, digests of file contents, how long calls take."""
+"""What a store keeps beside results: who owns a name, what code consists of, file contents, how long calls take."""
 
 from lazycache_storage.digest import Digest
-from lazycache_storage.index import CLAIM_PREFIX, FILE_PREFIX, TOOK_PREFIX
+from lazycache_storage.index import CLAIM_PREFIX, CODE_PREFIX, FILE_PREFIX, TOOK_PREFIX
 from lazycache_storage.rows import Rows
 from lazycache_storage.signing import Signer
 
@@ -23,6 +23,15 @@ class Notes:
                 return False
             transaction.put(CLAIM_PREFIX + digest, data)
         return True
+
+    def code_get(self, digest: Digest) -> bytes | None:
+        """Return what is noted of the code of a function."""
+        return self._rows.get(CODE_PREFIX + digest)
+
+    def code_put(self, digest: Digest, data: bytes) -> None:
+        """Note what the code of a function consists of."""
+        with self._rows.transaction() as transaction:
+            transaction.put(CODE_PREFIX + digest, data)
 
     def memo_get(self, digest: Digest) -> bytes | None:
         """Return the remembered content digest of a file."""

@@ -338,6 +338,106 @@ def test_a_key_that_is_none_or_ambiguous_is_told(run: Run, store: Store) -> None
     run("show", digest(1).hex()[:9].upper())
 
 
+# -- why --------------------------------------------------------------------------
+
+
+def call(store: Store, name: str, *parts: Ingredient, **fields: Any) -> str:
+    """Store a call of lab.fit with these ingredients; return its key."""
+    with Store(store.path) as opened:
+        put(opened, name, value=name, ingredients=parts, **{"function": "lab.fit", "text": f"lab.fit({name})"} | fields)
+    return digest(name).hex()
+
+
+def part(name: str, token: str, hasher: str = "value") -> Ingredient:
+    return Ingredient(name, hasher, token.encode(), token)
+
+
+def test_why_compares_with_the_nearest_call_before_it(run: Run, store: Store) -> None:
+    now = time.time()
+    call(store, "far", part("x", "7"), part("order", "9"), created=now - 5)
+    near = call(store, "near", part("x", "1"), part("order", "2"), created=now - 9)
+    key = call(store, "new", part("x", "1"), part("order", "3"), created=now - 3)
+    call(store, "later", part("x", "1"), part("order", "3"), part("mask", "4"), created=now)
+    (document,) = json.loads(run("why", key[:12], "--json").stdout)
+    assert (document["key"], document["earlier"]["key"]) == (key, near)
+    assert {part["name"]: (part["then"], part["now"], part["changed"]) for part in document["ingredients"]} == {
+        "version": ("1", "1", False),
+        "argument x": ("1", "1", False),
+        "argument order": ("2", "3", True),
+    }
+    shown = run("why", key[:12].upper()).stdout.splitlines()
+    assert shown[0] == "lab.fit(new)"
+    assert "argument order\tvalue\t2\t3\tchanged" in shown
+    assert "argument order: was 2, is 3" in shown
+
+
+def test_why_of_a_function_is_about_its_newest_results(run: Run, store: Store) -> None:
+    keys = [call(store, f"call{n}", part("x", str(n)), created=time.time() - n) for n in range(5)]
+    assert [entry["key"] for entry in json.loads(run("why", "fit", "--limit", 2, "--json").stdout)] != []
+    listed = json.loads(run("why", "lab.fit", "--limit", 5, "--json").stdout)
+    assert [entry["key"] for entry in listed] == keys
+    assert (listed[-1]["earlier"], listed[-1]["ingredients"][0]["then"]) == (None, None)
+    assert "no earlier call" in run("why", keys[-1]).stdout
+    assert json.loads(run("why", "lab.fit", "--json").stdout)[0]["key"] == keys[0]
+
+
+def test_why_tells_what_became_of_the_files(run: Run, store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "run7.dat"
+    path.write_text("12345")
+    os.utime(path, ns=(10**18, 10**18))
+    state = FileState(str(path), "date", 5, 10**18, in_key=True)
+    key = call(store, "x", part("filename", "7", "hash_by_file_date"), files=(state,))
+    assert "as they were" in run("why", key).stdout
+    path.write_text("123")
+    os.utime(path, ns=(10**18, 10**18 + 5))
+    assert f"since then: file {path} was 5 bytes" in run("why", key, expect=1).stdout
+    path.unlink()
+    (document,) = json.loads(run("why", key, "--json", expect=1).stdout)
+    assert (document["counts"], document["changes"]) == (False, [f"file {path} is gone"])
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        FileState("/a\0b", "date", 5, 2**62),
+        FileState("relative", "no such rule", -5, -(2**62)),
+        FileState("/", "content", 5, 1, content=b"x"),
+        FileState("lab.rate", "age", mtime_ns=-(2**62)),
+        FileState("\0not hex", "result", 5, 1),
+        FileState("/proc/self/mem", "content", 0, 0, young=True),
+    ],
+)
+def test_why_survives_what_somebody_wrote_into_a_record(run: Run, store: Store, state: FileState) -> None:
+    key = call(store, "x", files=(state,))
+    assert "since then" in run("why", key, expect=1).stdout
+
+
+def test_why_finds_functions_whose_names_look_like_keys(run: Run, store: Store) -> None:
+    call(store, "x", function="lab.fade")
+    assert json.loads(run("why", "fade", "--json").stdout)[0]["function"] == "lab.fade"
+    for unknown in ("nonesuch", "0" * 64, ""):
+        assert "lazycache stats" in run("why", unknown, expect=1).stderr
+
+
+PROGRAM = """
+from lazycache import cache, pure
+def helper(x):
+    return x + {added}
+@pure
+def step(x):
+    return helper(x)
+cache(step(1))
+"""
+
+
+def test_why_names_the_helper_that_was_edited(run: Run, store: Store, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    for added in (1, 2):
+        program.write_text(PROGRAM.format(added=added))
+        subprocess.run([sys.executable, program], env=environment(), check=True, capture_output=True)
+    assert "code: __main__.helper was edited" in run("why", "step").stdout
+
+
 # -- settings -------------------------------------------------------------------
 
 
@@ -507,4 +607,5 @@ def test_help_names_every_option_of_the_design(run: Run) -> None:
         "stats",
         "unpin",
         "verify",
+        "why",
     }

@@ -21,7 +21,7 @@ from lazycache_storage.errors import CorruptEntryError
 from lazycache_storage.gc.leftovers import remove_leftover
 from lazycache_storage.gc.plan import GcPlan
 from lazycache_storage.gc.survey import batched, result_number
-from lazycache_storage.index import CLAIM_PREFIX, FILE_PREFIX, REF_PREFIX, TOOK_PREFIX
+from lazycache_storage.index import CLAIM_PREFIX, CODE_PREFIX, FILE_PREFIX, REF_PREFIX, TOOK_PREFIX
 from lazycache_storage.record import Record, decode_record
 
 if TYPE_CHECKING:
@@ -205,8 +205,8 @@ class _Collector:
 
 
 def _forget_notes(store: "Store") -> Generator[None, None, None]:
-    """Delete the claims of functions, the remembered digests of files, and how long calls take."""
-    for prefix in (CLAIM_PREFIX, FILE_PREFIX, TOOK_PREFIX):
+    """Delete the claims of functions, what their code was, the remembered digests of files, and how long calls take."""
+    for prefix in (CLAIM_PREFIX, CODE_PREFIX, FILE_PREFIX, TOOK_PREFIX):
         for keys in batched(store.index.keys_with_prefix(prefix), BATCH):
             with store.index.transaction() as transaction:
                 for key in keys:
