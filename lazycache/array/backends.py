@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 import types
 from collections.abc import Callable
 from functools import lru_cache
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lazycache.array.stored import is_stored
 from lazycache.errors import NotComputedError
 from lazycache.nodes import Node
 
@@ -38,7 +40,9 @@ _PLAIN = {
     "array_api_strict": "array_api_strict",
     "jax": "jax.numpy",
 }
-_ROOTS = {"jaxlib": "jax", "array_api_strict": "array_api_strict", "builtins": "numpy"}
+_ROOTS = {
+    "jaxlib": "jax", "array_api_strict": "array_api_strict", "builtins": "numpy", "zarr": "numpy", "h5py": "numpy",
+}  # fmt: skip
 
 
 def backend_of(value: Any) -> str:
@@ -70,10 +74,36 @@ def backend_of_call(values: Any) -> str:
 
 
 def is_array(value: Any) -> bool:
-    """Say whether `value` is an array of some backend (numpy scalars included)."""
+    """Say whether `value` is an array of some backend (numpy scalars included), or one on disk.
+
+    What looks like an array and comes from a library without functions of
+    arrays, as a Series of pandas does, is none; see `as_numpy`.
+    """
     if isinstance(value, (np.ndarray, np.generic)):
         return True
-    return hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, type)
+    if not (hasattr(value, "shape") and hasattr(value, "dtype")) or isinstance(value, type):
+        return False
+    return hasattr(value, "__array_namespace__") or is_stored(value) or _has_functions(backend_of(value))
+
+
+def _has_functions(backend: str) -> bool:
+    # The module of a value is imported, unless its type names a module that there is not.
+    return backend in _COMPAT or hasattr(sys.modules.get(backend), "asarray")
+
+
+def as_numpy(value: Any) -> np.ndarray[Any, Any] | None:
+    """Return a value of any kind as an array of numpy; None where its elements would be objects.
+
+    Examples
+    --------
+    >>> as_numpy([1, 2]), as_numpy({1, 2})
+    (array([1, 2]), None)
+    """
+    if isinstance(value, np.matrix):
+        # Its operators and shapes are others than those of arrays.
+        return np.asarray(value)
+    made: np.ndarray[Any, Any] = np.asanyarray(value)
+    return made if made.dtype.kind != "O" else None
 
 
 @lru_cache(maxsize=64)

@@ -14,7 +14,7 @@ from lazycache.array.infer.broadcasting import broadcast
 from lazycache.array.infer.dtypes import FLOAT64, DType, result_type
 from lazycache.array.infer.manipulation import new_shape
 from lazycache.array.infer.reductions import normalize_axis
-from lazycache.array.node import ArrayNode, from_data, make, make_call
+from lazycache.array.node import ArrayNode, as_sizes, from_data, make, make_call, refusal
 from lazycache.array.operands import common_backend, operand
 from lazycache.nests import find_nodes
 from lazycache.nodes import NO_KWARGS, Node
@@ -252,24 +252,41 @@ def asarray(
     copy : bool, optional
         True makes no difference, as nothing writes into a lazy array; False
         refuses a conversion.
-    shape : tuple, optional
-        Of the value of a lazy expression, which is not known otherwise.
+    shape : int or tuple, optional
+        Of the value of a lazy expression, which is not known otherwise. A size
+        that is not known is None. A value of another shape is an error when it
+        is computed.
     backend : str, optional
-        Of the value of a lazy expression.
+        Of the value of a lazy expression; found out by default.
 
     Examples
     --------
     >>> import lazycache.array as lz
     >>> lz.asarray([[1, 2], [3, 4]]).sum(axis=0).compute()
     array([4, 6])
+
+    Of a pure call, or of any other expression whose shape is known to you alone:
+
+    >>> from lazycache import pure
+    >>> @pure(version=1)
+    ... def measure(run):
+    ...     return [1.0 * run, 2.0, 3.0]
+    >>> signal = lz.asarray(measure(3), shape=(3,), dtype="f8")
+    >>> (signal - signal.mean()).shape
+    (3,)
     """
     from lazycache.array.typing_functions import astype
 
     _backend(None, device, None)
     if isinstance(x, Node) and not isinstance(x, ArrayNode) and x._function is not None:
         if shape is None:
-            raise TypeError("the shape of a lazy expression is not known here: say shape=, and dtype= if it is known")
-        return make_call(backend, array_function("asarray"), (x,), None, shape, None, dtype)
+            raise TypeError(
+                "the shape of a lazy expression is not known here: say shape= (with None for a size that you do not "
+                "know either), and dtype= if it is known"
+            )
+        known = None if dtype is None else backends.numpy_dtype(dtype)
+        promised = (as_sizes(shape),) if known is None else (as_sizes(shape), known)
+        return make_call(backend, array_function("asarray"), (x, *promised), None, promised[0], None, known)
     made = array(x)
     known = None if dtype is None else backends.numpy_dtype(dtype)
     if known is None or known == made._dtype:
@@ -291,11 +308,12 @@ def array(x: Any, /, dtype: Any = None) -> LazyArray:
         return stack([array(member) for member in x])
     if isinstance(x, Node):
         found = operand(x)
+        if isinstance(found.arg, ArrayNode):
+            return found.arg  # type: ignore[return-value]
         return make(array_function("asarray"), (found.arg,), NO_KWARGS, found.shape, found.dtype, found.backend)
-    data = np.asarray(x) if not backends.is_array(x) else x
-    if isinstance(data, np.ndarray) and data.dtype.kind == "O":
-        raise TypeError(f"cannot make a lazy array of {type(x).__name__}: its elements are objects")
-    return from_data(data)
+    if isinstance(x, np.ndarray) and x.dtype.kind == "O":
+        raise refusal(x)
+    return from_data(x)
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> LazyArray:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from lazycache.array.backends import as_numpy
+
 
 def _cumulative(name: str, ufunc: np.ufunc) -> Callable[..., Any]:
     def cumulative(x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
@@ -90,7 +92,29 @@ def _count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return np.asarray(np.count_nonzero(x, axis=axis, keepdims=keepdims), dtype=np.intp)[()]
 
 
+def _asarray(x: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """Return a value as an array of what was said of it when its node was built."""
+    made = as_numpy(x)
+    if made is None:
+        raise TypeError(f"the value is no array but {type(x).__name__}: its elements are objects")
+    _check(made.shape, shape)
+    return made if dtype is None or made.dtype == dtype else made.astype(dtype)
+
+
+def _check(found: Any, said: Any) -> None:
+    """Refuse a shape that is not what was said of it."""
+    sizes = tuple(found)
+    fits = said is None or (
+        len(said) == len(sizes)
+        # Sizes of dask may be unknown, NaN, still.
+        and all(one in (None, size) or size != size for one, size in zip(said, sizes, strict=True))
+    )
+    if not fits:
+        raise ValueError(f"asarray(e, shape={said}): the value of e has the shape {sizes}")
+
+
 OWN: dict[str, Callable[..., Any]] = {
+    "asarray": _asarray,
     "cumulative_sum": _cumulative("cumulative_sum", np.add),
     "cumulative_prod": _cumulative("cumulative_prod", np.multiply),
     "linalg.expm": _expm,
@@ -235,7 +259,14 @@ def _power(xp: Any, left: Any, right: Any) -> Any:
     return xp.pow(left, right)
 
 
+def _foreign_asarray(xp: Any, x: Any, shape: Any = None, dtype: Any = None) -> Any:
+    made = xp.asarray(x) if dtype is None else xp.asarray(x, dtype=getattr(xp, dtype.name))
+    _check(made.shape, shape)
+    return made
+
+
 FOREIGN: dict[str, Callable[..., Any]] = {
+    "asarray": _foreign_asarray,
     "kron": _kron,
     "swapaxes": _swapaxes,
     "dot": _dot,

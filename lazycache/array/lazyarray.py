@@ -17,6 +17,7 @@ from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import size_of
 from lazycache.array.methods import Methods, Operators
 from lazycache.array.node import PLACEHOLDER, ArrayNode
+from lazycache.array.stored import Stored
 from lazycache.graph import ascend, descend
 from lazycache.nodes import Node
 
@@ -226,7 +227,7 @@ class LazyArray(Operators, Methods, History, Drawn, ArrayNode):
         """Compute the value, keep it, and let go of function, arguments and dependencies."""
         if self._function is not None:
             settle([self])
-        return self._value
+        return np.asarray(self._value) if type(self._value) is Stored else self._value
 
     def _materialize(self) -> Any:
         """Compute what the arguments need, each by its own `_materialize`, and then this node.

@@ -8,6 +8,7 @@ has been computed into a leaf; it is the only change that a node ever sees.
 
 from __future__ import annotations
 
+import operator
 import os
 import threading
 from collections.abc import Mapping
@@ -318,23 +319,52 @@ def from_data(data: Any) -> LazyArray:
             return entry[0]  # type: ignore[no-any-return]
     held = Stored(data) if is_stored(data) else data
     backend = backends.backend_of(held)
-    if backends.is_array(data):
+    if backends.is_array(data) and not isinstance(data, np.matrix):
         shape = tuple(None if size is None or size != size else int(size) for size in data.shape)
         leaf = make_leaf(held, backend, shape, backends.numpy_dtype(data.dtype))
     else:
-        array = np.asarray(data)
+        array = backends.as_numpy(data)
+        if array is None:
+            raise refusal(data)
         leaf = make_leaf(array, "numpy", array.shape, array.dtype)
     if shared is not None:
         shared["leaf", id(data)] = (leaf, data)
     return leaf
 
 
+def refusal(data: Any) -> TypeError:
+    """Return the error for data of which there is no lazy array."""
+    return TypeError(
+        f"cannot make a lazy array of {type(data).__name__}: its elements are objects; "
+        "lazycache.computed(x) takes it as it is"
+    )
+
+
 def from_shape(shape: Any, backend: str | None = "numpy", dtype: Any = None, name: str = "Variable") -> LazyArray:
     """Return a Variable: a place for data of a shape, to be given later."""
-    sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    checked = tuple(None if size is None else int(size) for size in sizes)
     known = None if dtype is None else backends.numpy_dtype(dtype)
-    return _blank(Unbound(name), (), NO_KWARGS, checked, known, backend, ())
+    return _blank(Unbound(name), (), NO_KWARGS, as_sizes(shape), known, _named(backend), ())
+
+
+def as_sizes(shape: Any) -> Shape:
+    """Return what a user says of a shape: an int, or several, of which some may be None."""
+    given = shape if isinstance(shape, (tuple, list)) else (shape,)
+    return tuple(None if size is None else operator.index(size) for size in given)
+
+
+def _named(backend: Any) -> str | None:
+    """Return the name of a backend; a TypeError where it is a dtype that stands in its place."""
+    if backend is None or (isinstance(backend, str) and not _is_dtype(backend)):
+        return backend
+    raise TypeError(f"expected the name of a backend, got {backend!r}; the dtype is a keyword: dtype={backend!r}")
+
+
+def _is_dtype(name: str) -> bool:
+    try:
+        np.dtype(name)
+    except TypeError:
+        return False
+    return True
 
 
 def make_call(backend: str | None, fn: Any, args: Any, kwargs: Any, shape: Any, deps: Any, dtype: Any) -> LazyArray:

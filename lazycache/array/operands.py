@@ -81,18 +81,25 @@ def try_operand(value: Any) -> Operand | None:
         return Operand(leaf, leaf._shape, leaf._dtype, leaf._backend)
     if isinstance(value, (list, tuple)):
         return _nested_operand(value)
+    if hasattr(value, "dtype") and hasattr(value, "__array__"):
+        # Of a library without functions of arrays, as a Series of pandas.
+        data = backends.as_numpy(value)
+        return None if data is None else try_operand(data)
     return None
 
 
 def _leaf_operand(leaf: Node) -> Operand | None:
     inside = try_operand(leaf._value)
-    return None if inside is None else Operand(leaf, inside.shape, inside.kind, inside.backend)
+    if inside is None or (isinstance(inside.arg, ArrayNode) and inside.arg._value is not leaf._value):
+        # What functions need an array for: a Series, a list, an array on disk.
+        return inside
+    return Operand(leaf, inside.shape, inside.kind, inside.backend)
 
 
 def _nested_operand(value: Any) -> Operand | None:
     if not find_nodes(value):
-        data = np.asarray(value)
-        if data.dtype.kind == "O":
+        data = backends.as_numpy(value)
+        if data is None:
             return None
         leaf = from_data(data)
         return Operand(leaf, leaf._shape, leaf._dtype, leaf._backend)

@@ -31,6 +31,8 @@ __all__ = [
 
 Seed = int | tuple[int, ...]
 
+_NEEDED = "random numbers need a seed as their first argument: an int from 0 on, several, or a SeedSequence; got "
+
 
 def _checked(seed: Any) -> Seed:
     """Return a seed as ints; what has a state of its own is refused."""
@@ -38,14 +40,14 @@ def _checked(seed: Any) -> Seed:
         entropy = seed.entropy
         whole = (entropy,) if isinstance(entropy, int) else tuple(entropy or ())
         return tuple(int(part) for part in (*whole, *seed.spawn_key))
-    if isinstance(seed, (tuple, list)):
-        return tuple(operator.index(part) for part in seed)
-    if isinstance(seed, (np.random.Generator, np.random.RandomState)) or seed is None:
-        raise TypeError("a lazy array of random numbers needs a seed: an int, several, or a SeedSequence")
-    number = operator.index(seed)
-    if number < 0:
-        raise ValueError("expected non-negative integer")
-    return number
+    parts = seed if isinstance(seed, (tuple, list)) else (seed,)
+    try:
+        whole = tuple(operator.index(part) for part in parts)
+    except TypeError as error:
+        raise TypeError(f"{_NEEDED}{seed!r}") from error
+    if min(whole, default=0) < 0:
+        raise ValueError(f"{_NEEDED}{seed!r}")
+    return whole if isinstance(seed, (tuple, list)) else whole[0]
 
 
 def spawn(seed: Any, n: int) -> list[tuple[int, ...]]:

@@ -6,12 +6,18 @@ an array, and whose indexing is that of the array on disk.
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from lazycache_storage.arrayhash import block_items, encoding_of_parts
+from lazycache_storage.digest import seal
+
+_SLAB_BYTES = 32 << 20
 
 
 class Stored(NDArrayOperatorsMixin):
@@ -69,9 +75,17 @@ class Stored(NDArrayOperatorsMixin):
     def __len__(self) -> int:
         return operator.index(self.source.shape[0])
 
-    def __lazycache_digest__(self) -> np.ndarray[Any, Any]:
-        # An array on disk has the digest of the array.
-        return np.asarray(self)
+    def __lazycache_digest__(self) -> bytes:
+        # What a store opened is named by its content; of others no more than a slab is in memory at once.
+        known: bytes | None = getattr(getattr(self.source, "store", None), "token", None)
+        return known or seal(encoding_of_parts(self.dtype, self.shape, "C", _blocks(self)))
+
+    def __deepcopy__(self, memo: Any) -> Stored:
+        # Another handle would not keep what is on disk as it is.
+        return self
+
+    def __repr__(self) -> str:
+        return f"<array on disk, shape={self.shape}, dtype={self.dtype}>"
 
 
 def is_stored(value: Any) -> bool:
@@ -88,3 +102,22 @@ def _read(value: Any) -> Any:
 def _read_all(values: Iterable[Any]) -> Any:
     kind = list if isinstance(values, list) else tuple
     return kind(map(_read, values))
+
+
+def _blocks(array: Stored) -> Iterator[np.ndarray[Any, Any]]:
+    """Generate the elements of an array in C order, flat, in pieces of as many as are hashed together."""
+    rows, pending = array.shape[0] if array.ndim else 1, np.empty(0, array.dtype)
+    row_bytes = max(1, array.dtype.itemsize * math.prod(array.shape[1:]))
+    chunk = (getattr(array.source, "chunks", None) or (1,))[0]
+    # Whole chunks, so that none is read twice.
+    step = max(1, _SLAB_BYTES // (row_bytes * chunk)) * chunk
+    items = block_items(array.dtype)
+    for start in range(0, rows, step):
+        slab = np.asarray(array[start : start + step] if array.ndim else array[()])
+        pending = np.concatenate([pending, np.ascontiguousarray(slab).reshape(-1)])
+        whole = len(pending) // items * items
+        if whole:
+            yield pending[:whole]
+            pending = pending[whole:]
+    if len(pending) or not math.prod(array.shape):
+        yield pending

@@ -167,7 +167,7 @@ def open_array(cache: Cache, node: Node) -> zarr.Array[Any]:
     """Return the stored array of a node, see `Cache.open`."""
     import zarr
 
-    from lazycache_storage.zarrhandle import as_zarr
+    from lazycache_storage.zarrhandle import StrictStore, as_zarr
 
     value: Any = None
     for _ in range(2):
@@ -175,6 +175,8 @@ def open_array(cache: Cache, node: Node) -> zarr.Array[Any]:
         if record is not None:
             found = cache._guard.open_array(record)
             if found is not None:
+                if isinstance(found.store, StrictStore):
+                    found.store.token = record.token
                 return found
         value = cache(node)
     if isinstance(value, zarr.Array):

@@ -2,6 +2,7 @@
 
 import os
 import weakref
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,21 @@ READING_ERRORS = (ValueError, TypeError, LookupError, RuntimeError, MemoryError,
 
 
 class StrictStore(LocalStore):
-    """A folder in which an absent chunk is an error, and which no collection removes while this is alive."""
+    """A folder in which an absent chunk is an error, and which no collection removes while this is alive.
 
-    def __init__(self, root: Path | str, *, read_only: bool = True) -> None:
+    Attributes
+    ----------
+    token : bytes
+        What stands for its array in keys; empty if that is not known.
+    """
+
+    def __init__(self, root: Path | str, *, read_only: bool = True, token: bytes = b"") -> None:
         super().__init__(root, read_only=read_only)
+        self.token = token
         weakref.finalize(self, os.close, fsio.hold(str(root)))
 
     def __reduce__(self) -> Any:
-        return StrictStore, (str(self.root),)
+        return partial(StrictStore, token=self.token), (str(self.root),)
 
     async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
         """Return a file or part of one; an absent chunk raises CorruptEntryError."""

@@ -70,3 +70,19 @@ def test_the_key_is_that_of_the_array(on_disk: tuple[np.ndarray[Any, Any], Count
     _, array = on_disk
     assert key(lz.array(array) + 1) == key(lz.array(array) + 1)
     assert key(lz.array(array) + 1) != key(lz.array(Counting(array.source[:50])) + 1)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (7,), (0, 3), (400, 300), (3, 50_000), (300_001,)], ids=str)
+def test_a_key_is_taken_piece_by_piece(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    data = np.random.default_rng(1).normal(size=shape)
+    array = Counting(zarr.create_array(zarr.storage.MemoryStore(), data=np.asarray(data)))
+    whole = key(lz.array(array))
+    monkeypatch.setattr("lazycache.array.stored._SLAB_BYTES", 100_000)
+    array.reads.clear()
+    assert key(lz.array(array)) == whole
+    assert sum(array.reads) == data.size
+    assert max(array.reads, default=0) * 8 <= max(100_000, *(8 * size for size in data.shape[1:]), 8)
+    if data.size:
+        changed = np.asarray(data.copy())
+        changed[(-1,) * len(shape)] += 1
+        assert key(lz.array(zarr.create_array(zarr.storage.MemoryStore(), data=changed))) != whole

@@ -16,9 +16,13 @@ from lazycache.array.infer.reductions import normalize_axes, normalize_axis, red
 
 def as_shape(shape: Any) -> tuple[int, ...]:
     """Return what a user gave for a shape as a tuple of ints."""
-    if isinstance(shape, (tuple, list, range)) or getattr(shape, "ndim", None):
-        return tuple(operator.index(size) for size in shape)
-    return (operator.index(shape),)
+    sizes = shape if isinstance(shape, (tuple, list, range)) or getattr(shape, "ndim", None) else (shape,)
+    if any(size is None for size in sizes):
+        raise TypeError(
+            f"a size in {shape} is None: it is not known before it is computed; "
+            "functions that take their shape from an array (zeros_like, full_like, …) need not know it"
+        )
+    return tuple(operator.index(size) for size in sizes)
 
 
 def new_shape(shape: Any) -> tuple[int, ...]:
@@ -153,10 +157,22 @@ def stacked(shapes: Sequence[Shape], axis: int) -> Shape:
     """Return the shape of arrays laid along a new axis."""
     if not shapes:
         raise ValueError("need at least one array to stack")
-    if any(shape != shapes[0] for shape in shapes):
+    out = common_shape(shapes)
+    position = normalize_axis(axis, len(out) + 1)
+    return (*out[:position], len(shapes), *out[position:])
+
+
+def common_shape(shapes: Sequence[Shape]) -> Shape:
+    """Return the one shape that all arrays have, as far as sizes are known."""
+    if any(len(shape) != len(shapes[0]) for shape in shapes):
         raise ValueError("all input arrays must have the same shape")
-    position = normalize_axis(axis, len(shapes[0]) + 1)
-    return (*shapes[0][:position], len(shapes), *shapes[0][position:])
+    out: list[Size] = []
+    for sizes in zip(*shapes, strict=True):
+        known = {size for size in sizes if size is not None}
+        if len(known) > 1:
+            raise ValueError("all input arrays must have the same shape")
+        out.append(known.pop() if known else None)
+    return tuple(out)
 
 
 def split_bounds(size: Size, sections: Any, exact: bool = True) -> list[tuple[int | None, int | None]]:
