@@ -124,7 +124,10 @@ class UnboundVariableError(LazyCacheError, TypeError):
 
     variable: str
 
-    template = "{variable} has no data: give it some through get_function([variable])(data)"
+    template = (
+        "the {variable} has no data: make a function of it, with get_function([variable]), or have it among the inputs "
+        "of the Function, and call that on data"
+    )
 
 
 class PurityError(LazyCacheError, TypeError):

@@ -236,7 +236,7 @@ class UserFunction:
 class Unbound:
     """What a Variable calls: nothing; its token is its identity."""
 
-    __slots__ = ("__weakref__", "name", "token")
+    __slots__ = ("__weakref__", "name", "shape", "token")
 
     stored = False
     is_pure = False
@@ -246,17 +246,18 @@ class Unbound:
     precedence = PRIMARY
     n_outputs = None
 
-    def __init__(self, name: str = "Variable", token: bytes | None = None) -> None:
+    def __init__(self, name: str = "Variable", token: bytes | None = None, shape: Any = ()) -> None:
         self.name = name
+        self.shape = shape
         self.token = token if token is not None else b"variable." + os.urandom(16)
 
     def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> NoReturn:
         """Refuse: there is no data."""
         del args, kwargs
-        raise UnboundVariableError(variable=self.name)
+        raise UnboundVariableError(variable=f"{self.name} of shape {self.shape}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Unbound, (self.name, self.token)
+        return Unbound, (self.name, self.token, self.shape)
 
 
 def as_function(fn: Any) -> Any:

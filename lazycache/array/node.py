@@ -343,7 +343,8 @@ def refusal(data: Any) -> TypeError:
 def from_shape(shape: Any, backend: str | None = "numpy", dtype: Any = None, name: str = "Variable") -> LazyArray:
     """Return a Variable: a place for data of a shape, to be given later."""
     known = None if dtype is None else backends.numpy_dtype(dtype)
-    return _blank(Unbound(name), (), NO_KWARGS, as_sizes(shape), known, _named(backend), ())
+    sizes = as_sizes(shape)
+    return _blank(Unbound(name, shape=sizes), (), NO_KWARGS, sizes, known, _named(backend), ())
 
 
 def as_sizes(shape: Any) -> Shape:

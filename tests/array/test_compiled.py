@@ -287,8 +287,8 @@ def test_outputs_without_inputs() -> None:
 
 
 def test_an_unbound_variable_is_named() -> None:
-    x, y = lz.Variable((3,)), lz.Variable((3,))
-    with pytest.raises(UnboundVariableError):
+    x, y = lz.Variable((3,)), lz.Variable((2, 3))
+    with pytest.raises(UnboundVariableError, match=r"Variable of shape \(2, 3\) .*among the inputs"):
         lz.Function([x], x + y)([np.ones(3)])
 
 
