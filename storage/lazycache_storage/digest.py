@@ -26,6 +26,8 @@ class Digest(bytes):
     >>> d = Digest(bytes(range(32)))
     >>> d.short
     '000102'
+    >>> print(d)
+    000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f
     >>> Digest.fromhex(d.hex()) == d
     True
     """
@@ -45,6 +47,9 @@ class Digest(bytes):
 
     def __repr__(self) -> str:
         return f"Digest({self.hex()!r})"
+
+    def __str__(self) -> str:
+        return self.hex()
 
 
 _SEALED = ord("#")
