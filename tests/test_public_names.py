@@ -35,6 +35,16 @@ def test_a_cache_offers_what_is_meant_for_users() -> None:
     assert offered == {"clear", "close", "explain", "forget", "gc", "get", "open", "put", "stats"}
 
 
+def test_arrays_offer_what_is_listed() -> None:
+    lz = lazycache.array
+    for module in (lz, lz.linalg, lz.fft, lz.random):
+        offered = {name for name in dir(module) if not name.startswith("__")}
+        assert offered == {name for name in module.__all__ if not name.startswith("__")}
+        for name in offered:
+            value = getattr(module, name)
+            assert inspect.getdoc(value) or not callable(value), name
+
+
 def test_the_package_called_storage_is_a_folder_only() -> None:
     import importlib.util
 

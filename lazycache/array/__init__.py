@@ -386,3 +386,8 @@ __all__ = [
 
 # Here, so that autoray knows of lazy arrays whichever of the two is imported first.
 _register_with_autoray()
+
+
+def __dir__() -> list[str]:
+    # What users call, and not the modules in which it is written.
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]

@@ -178,3 +178,7 @@ def _frequencies(name: str, n: int, length: int, d: float, dtype: Any, device: A
     arange(0, device=device)
     made = make(array_function(f"fft.{name}", "numpy"), (int(n), d), NO_KWARGS, (length,), FLOAT64, "numpy")
     return made if dtype is None else made.astype(dtype)
+
+
+def __dir__() -> list[str]:
+    return __all__

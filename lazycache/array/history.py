@@ -51,7 +51,9 @@ class History:
     def history_size_footprint(self, include_inputs: bool = True, in_bytes: bool = False) -> list[int]:
         """Return the combined size of intermediates at each step of the computation.
 
-        A step makes an array, or lets go of one that is not needed any more.
+        A step makes an array, or lets go of one that is not needed any more. What
+        is not known (a size that depends on values, a value that is no lazy
+        array) counts as nothing.
 
         Parameters
         ----------
@@ -85,7 +87,15 @@ class History:
         return footprint
 
     def history_peak_size(self, include_inputs: bool = True, in_bytes: bool = False) -> int:
-        """Return the greatest combined size of intermediates at any step; see `history_size_footprint`."""
+        """Return the greatest combined size of intermediates at any step; see `history_size_footprint`.
+
+        Examples
+        --------
+        >>> import lazycache.array as lz
+        >>> x = lz.Variable((100, 100), dtype="f8")
+        >>> (x @ x).sum().history_peak_size(), (x @ x).sum().history_peak_size(in_bytes=True)
+        (20000, 160000)
+        """
         return max(self.history_size_footprint(include_inputs, in_bytes))
 
     def history_total_size(self, in_bytes: bool = False) -> int:
@@ -105,6 +115,16 @@ class History:
         -------
         dict
             From the names of functions to sums; ``"None"`` stands for inputs.
+
+        Examples
+        --------
+        >>> import lazycache.array as lz
+        >>> x = lz.Variable((4, 3))
+        >>> y = (x @ x.T).sum() + x[0, 0]
+        >>> y.history_stats("count")
+        {'None': 1, 'permute_dims': 1, 'matmul': 1, 'sum': 1, 'getitem': 1, 'add': 1}
+        >>> y.history_stats(lambda node: node.size)["matmul"]
+        16
         """
         count = _STATISTICS[fn] if isinstance(fn, str) else fn
         stats: dict[str, Any] = {}

@@ -24,8 +24,6 @@ from lazycache.nodes import Node
 if TYPE_CHECKING:
     from lazycache.codegen import Function
 
-_UNSET: Any = object()
-
 
 def _apply_ufunc(self: LazyArray, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     from lazycache.array.numpy_functions import apply_ufunc
@@ -101,12 +99,12 @@ class LazyArray(Operators, Methods, History, Drawn, ArrayNode):
 
     @staticmethod
     def from_data(data: Any) -> LazyArray:
-        """Return a lazy array whose data are there."""
+        """Return a lazy array whose data are there; see `lazycache.array.array`."""
         return node.from_data(data)
 
     @staticmethod
     def from_shape(shape: Any, backend: str | None = "numpy", dtype: Any = None) -> LazyArray:
-        """Return a lazy array without data: a place for some."""
+        """Return a lazy array without data: a place for some; see `lazycache.array.Variable`."""
         return node.from_shape(shape, backend, dtype)
 
     # -- what it is ---------------------------------------------------------------
@@ -224,7 +222,24 @@ class LazyArray(Operators, Methods, History, Drawn, ArrayNode):
     # -- computing ----------------------------------------------------------------
 
     def compute(self) -> Any:
-        """Compute the value, keep it, and let go of function, arguments and dependencies."""
+        """Compute the value, keep it, and let go of function, arguments and dependencies.
+
+        The same holds for each lazy array that this one depends on, so that
+        another expression of them computes nothing twice. Nothing is looked up
+        in a cache: that is what `lazycache.cache` does.
+
+        Returns
+        -------
+        array
+
+        Examples
+        --------
+        >>> import lazycache.array as lz
+        >>> x = lz.arange(4)
+        >>> total = (x * x).sum()
+        >>> total.compute(), total.depth, x.data
+        (np.int64(14), 0, array([0, 1, 2, 3]))
+        """
         if self._function is not None:
             settle([self])
         return np.asarray(self._value) if type(self._value) is Stored else self._value
@@ -267,7 +282,7 @@ class LazyArray(Operators, Methods, History, Drawn, ArrayNode):
         return Function(variables, self, fold_constants=fold_constants)
 
     def compute_constants(self, variables: Any) -> None:
-        """Compute in place what does not depend on `variables`."""
+        """Compute in place what does not depend on `variables`; see `lazycache.array.compute_constants`."""
         compute_constants(self, variables)
 
     def get_source(self, params: dict[str, Any] | None = None) -> str:
@@ -289,17 +304,42 @@ class LazyArray(Operators, Methods, History, Drawn, ArrayNode):
         fn: Callable[..., Any],
         args: Sequence[Any] | None = None,
         kwargs: dict[str, Any] | None = None,
-        backend: str | None = _UNSET,
+        backend: str | None = None,
         shape: Sequence[int | None] | None = None,
         deps: Sequence[Node] | None = None,
         dtype: Any = None,
     ) -> LazyArray:
-        """Return a new LazyArray, by default with the backend and the shape of this one and with it as argument.
+        """Return the result of any function as a new LazyArray.
 
-        The dtype is never taken over, as `fn` may change it.
+        Parameters
+        ----------
+        fn : callable
+            What computes it. Its identity in keys is that of its code.
+        args : sequence, optional
+            Positional arguments, with lazy arrays anywhere in them; by default this array.
+        kwargs : dict, optional
+            Keyword arguments.
+        backend : str, optional
+            By default that of this array.
+        shape : tuple, optional
+            Of the result; by default that of this array.
+        deps : sequence of LazyArray, optional
+            The lazy arrays in the arguments; they are found in any case.
+        dtype : dtype, optional
+            Of the result. It is never taken over, as `fn` may change it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import lazycache.array as lz
+        >>> def moving_mean(x, width):
+        ...     return np.convolve(x, np.full(width, 1 / width), mode="valid")
+        >>> x = lz.arange(6.0)
+        >>> x.to(moving_mean, (x, 2), shape=(5,), dtype="f8").max().compute()
+        np.float64(4.5)
         """
         return node.make_call(
-            self._backend if backend is _UNSET or backend is None else backend,
+            self._backend if backend is None else backend,
             fn,
             (self,) if args is None else args,
             kwargs,

@@ -107,7 +107,15 @@ def slogdet(x: Any, /) -> SlogdetResult:
 
 
 def svd(x: Any, /, full_matrices: bool = True, compute_uv: bool = True, *, hermitian: bool = False) -> Any:
-    """Return the singular value decomposition."""
+    """Return the singular value decomposition ``U @ diag(S) @ Vh``, as a tuple of these names.
+
+    Examples
+    --------
+    >>> import lazycache.array as lz
+    >>> U, S, Vh = lz.linalg.svd(lz.Variable((200, 5), dtype="f8"), full_matrices=False)
+    >>> U.shape, S.shape, Vh.shape
+    ((200, 5), (5,), (5, 5))
+    """
     if not compute_uv:
         return svdvals(x)
     found = operand(x)
@@ -125,7 +133,15 @@ def svdvals(x: Any, /) -> LazyArray:
 
 
 def qr(x: Any, /, mode: str = "reduced") -> Any:
-    """Return an orthogonal and a triangular factor."""
+    """Return an orthogonal and a triangular factor, as a tuple with the names ``Q`` and ``R``.
+
+    Examples
+    --------
+    >>> import lazycache.array as lz
+    >>> factors = lz.linalg.qr(lz.Variable((5, 3), dtype="f8"))
+    >>> factors.Q.shape, factors.R.shape
+    ((5, 3), (3, 3))
+    """
     found = operand(x)
     dtype = inexact_dtype(found.dtype)
     if mode == "r":
@@ -161,7 +177,15 @@ def _eigen_dtype(x: Operand) -> DType:
 
 
 def eigh(x: Any, /, UPLO: str = "L") -> EighResult:
-    """Return eigenvalues and eigenvectors of a Hermitian matrix."""
+    """Return eigenvalues, the smallest first, and eigenvectors, as columns, of a Hermitian matrix.
+
+    Examples
+    --------
+    >>> import lazycache.array as lz
+    >>> values, vectors = lz.linalg.eigh(lz.array([[2.0, 1.0], [1.0, 2.0]]))
+    >>> values.compute()
+    array([1., 3.])
+    """
     found = operand(x)
     rules.check_matrix(found.shape, square=True)
     _check_triangle(UPLO)
@@ -324,3 +348,7 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> LazyArray:
 def diagonal(x: Any, /, *, offset: int = 0) -> LazyArray:
     """Return the diagonals of matrices (the last two axes)."""
     return _diagonal(x, offset, -2, -1)
+
+
+def __dir__() -> list[str]:
+    return __all__

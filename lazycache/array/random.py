@@ -1,8 +1,10 @@
 """Random numbers from a seed: ``lazycache.array.random``.
 
-Every function is a pure function of its seed and its parameters: one seed gives
-the same numbers each time, in every process and on every backend. Numbers that
-are to be independent need different seeds; `spawn` makes as many as needed.
+Every function is a pure function of its seed, which is its first argument, and of
+its parameters: one seed gives the same numbers each time, in every process and on
+every backend. A seed is an int from 0 on, several of them, or a SeedSequence.
+Numbers that are to be independent need different seeds; `spawn` makes as many as
+needed.
 """
 
 from __future__ import annotations
@@ -78,7 +80,7 @@ def _draw(
 
 
 def random(seed: Any, size: Any = (), *, dtype: Any = None, backend: str | None = None) -> LazyArray:
-    """Return numbers from 0 to 1.
+    """Return numbers from 0 to before 1; see `normal` for the parameters.
 
     Examples
     --------
@@ -92,49 +94,97 @@ def random(seed: Any, size: Any = (), *, dtype: Any = None, backend: str | None 
 def uniform(
     seed: Any, low: Any = 0.0, high: Any = 1.0, size: Any = None, *, dtype: Any = None, backend: str | None = None
 ) -> LazyArray:
-    """Return numbers from `low` to `high`."""
+    """Return numbers from `low` to `high`; see `normal` for the other parameters.
+
+    Examples
+    --------
+    >>> import lazycache.array as lz
+    >>> points = lz.random.uniform(1, -1.0, 1.0, size=(100_000, 2))
+    >>> inside = (points**2).sum(axis=1) < 1
+    >>> round(float(4 * inside.mean().compute()), 1)
+    3.1
+    """
     return _draw("uniform", seed, (low, high), size, dtype, FLOAT64, backend)
 
 
 def normal(
     seed: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = None, backend: str | None = None
 ) -> LazyArray:
-    """Return normally distributed numbers."""
+    """Return normally distributed numbers.
+
+    Parameters
+    ----------
+    seed : int, tuple of int, or SeedSequence
+        What the numbers follow from: there is no state, so that equal calls give
+        equal numbers.
+    loc, scale : float or array
+        Mean and standard deviation.
+    size : int or tuple of int, optional
+        By default that of `loc` and `scale` together.
+    dtype : dtype, optional
+    backend : str, optional
+        The library of the array; the numbers are the same.
+
+    Examples
+    --------
+    >>> import lazycache.array as lz
+    >>> noise = lz.random.normal(7, scale=0.1, size=(2, 3))
+    >>> noise
+    <LazyArray(fn=random.normal, shape=(2, 3), dtype=float64, backend='numpy')>
+    >>> [lz.random.normal(seed).shape for seed in lz.random.spawn(7, 3)]
+    [(), (), ()]
+    """
     return _draw("normal", seed, (loc, scale), size, dtype, FLOAT64, backend)
 
 
 def standard_normal(seed: Any, size: Any = (), *, dtype: Any = None, backend: str | None = None) -> LazyArray:
-    """Return normally distributed numbers of mean 0 and deviation 1."""
+    """Return normally distributed numbers of mean 0 and deviation 1; see `normal` for the parameters."""
     return _draw("standard_normal", seed, (), size, dtype, FLOAT64, backend)
 
 
 def exponential(
     seed: Any, scale: Any = 1.0, size: Any = None, *, dtype: Any = None, backend: str | None = None
 ) -> LazyArray:
-    """Return exponentially distributed numbers."""
+    """Return exponentially distributed numbers of mean `scale`; see `normal` for the other parameters."""
     return _draw("exponential", seed, (scale,), size, dtype, FLOAT64, backend)
 
 
 def poisson(seed: Any, lam: Any = 1.0, size: Any = None, *, backend: str | None = None) -> LazyArray:
-    """Return Poisson-distributed numbers."""
+    """Return Poisson-distributed numbers of mean `lam`; see `normal` for the other parameters."""
     return _draw("poisson", seed, (lam,), size, None, INT64, backend)
 
 
 def binomial(seed: Any, n: Any, p: Any, size: Any = None, *, backend: str | None = None) -> LazyArray:
-    """Return binomially distributed numbers."""
+    """Return how many of `n` trials of probability `p` succeed; see `normal` for the other parameters."""
     return _draw("binomial", seed, (n, p), size, None, INT64, backend)
 
 
 def integers(
     seed: Any, low: Any, high: Any = None, size: Any = None, *, dtype: Any = None, backend: str | None = None
 ) -> LazyArray:
-    """Return integers from `low` to before `high`, or from 0 to before `low`."""
+    """Return integers from `low` to before `high`, or from 0 to before `low`.
+
+    See `normal` for the other parameters.
+
+    Examples
+    --------
+    >>> import lazycache.array as lz
+    >>> lz.random.integers(3, 10, size=4).compute()
+    array([8, 0, 1, 2])
+    """
     bounds = (0, low) if high is None else (low, high)
     return _draw("integers", seed, bounds, size, dtype, INT64, backend)
 
 
 def permutation(seed: Any, x: Any, *, backend: str | None = None) -> LazyArray:
-    """Return the rows of `x` (or of ``arange(x)``) in random order."""
+    """Return the rows of `x` (or of ``arange(x)``) in an order that follows from the seed.
+
+    Examples
+    --------
+    >>> import lazycache.array as lz
+    >>> lz.random.permutation(3, lz.arange(5)).compute()
+    array([4, 2, 1, 3, 0])
+    """
     found = operand(x)
     whole = not found.shape and isinstance(x, (int, np.integer))
     if not found.shape and not whole:
@@ -148,7 +198,24 @@ def permutation(seed: Any, x: Any, *, backend: str | None = None) -> LazyArray:
 def choice(
     seed: Any, x: Any, size: Any = (), *, replace: bool = True, p: Any = None, backend: str | None = None
 ) -> LazyArray:
-    """Return elements of `x` (or of ``arange(x)``), drawn at random."""
+    """Return elements of `x` (or of ``arange(x)``), drawn at random.
+
+    Parameters
+    ----------
+    seed : int, tuple of int, or SeedSequence
+    x : array or int
+    size : int or tuple of int
+    replace : bool
+        Whether one may be drawn several times.
+    p : array, optional
+        The probability of each.
+
+    Examples
+    --------
+    >>> import lazycache.array as lz
+    >>> lz.random.choice(3, lz.arange(5), size=4, replace=False).compute()
+    array([4, 0, 3, 1])
+    """
     found = operand(x)
     whole = not found.shape
     shape = (*new_shape(size), *found.shape[1:])
@@ -160,3 +227,7 @@ def choice(
     chosen = backend or "numpy"
     called = array_function("random.choice", chosen)
     return make(called, (_checked(seed), found.arg), options, shape, INT64 if whole else found.dtype, chosen)
+
+
+def __dir__() -> list[str]:
+    return __all__

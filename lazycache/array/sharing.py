@@ -90,6 +90,17 @@ def lazy_cache(fn_name: str, hasher: Callable[..., Any] | None = None) -> Callab
     -------
     callable
         A decorator.
+
+    Examples
+    --------
+    >>> import lazycache.array as lz
+    >>> @lz.lazy_cache("gram")
+    ... def gram(x):
+    ...     return x.T @ x
+    >>> x = lz.Variable((3, 2))
+    >>> with lz.shared_intermediates():
+    ...     gram(x) is gram(x)
+    True
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
