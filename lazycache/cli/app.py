@@ -13,6 +13,8 @@ from lazycache.cli.output import print_json, say
 from lazycache.errors import LazyCacheError, LazyCacheWarning, SettingError
 from lazycache_storage import layout
 from lazycache_storage.digest import Digest
+from lazycache_storage.errors import ReadOnlyStoreError
+from lazycache_storage.index import is_broken
 from lazycache_storage.record import Record, decode_record
 
 if TYPE_CHECKING:
@@ -45,7 +47,10 @@ class Command(click.Command):
         except (LazyCacheError, sqlite3.Error, OSError) as error:
             if isinstance(error, BrokenPipeError):
                 raise
-            raise click.ClickException(f"{type(error).__name__}: {error}") from error
+            advice = ""
+            if isinstance(error, sqlite3.Error) and is_broken(error):
+                advice = "; `lazycache verify --repair` puts a new index in the place of a broken one"
+            raise click.ClickException(f"{type(error).__name__}: {error}{advice}") from error
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -129,6 +134,9 @@ def open_store(store_path: str | None, *, read_only: bool = True, nothing: Any =
             print_json(nothing)
         raise click.exceptions.Exit(0)
     store = Store(path, read_only=read_only, create=False)
+    if store.read_only and not read_only:
+        # Before anybody is asked anything, or waits for a plan.
+        raise ReadOnlyStoreError(path=path)
     click.get_current_context().call_on_close(store.close)
     return store
 

@@ -3,8 +3,10 @@
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -127,6 +129,18 @@ def test_gc_names_functions_first(run: Run) -> None:
 def test_gc_by_function(run: Run, store: Store) -> None:
     run("gc", "--function", "*.parse")
     assert present(store, *((number,) for number in range(10))) == [True, False] * 5
+
+
+def test_the_name_that_stats_gives_to_expressions_picks_them(run: Run, store: Store) -> None:
+    with Store(store.path) as opened:
+        put(opened, "sum", value=3, function="add", version="", text="1 + 2")
+    (name,) = {entry["function"] for entry in json.loads(run("stats", "--json").stdout)["functions"]} - {
+        "nowhere.parse",
+        "nowhere.fit",
+    }
+    assert [line.split("\t")[:2] for line in run("ls", "--function", name).stdout.splitlines()[1:]] == [[name, "1 + 2"]]
+    run("gc", "--function", name)
+    assert count(store) == 11
 
 
 def test_gc_by_function_and_age(run: Run, store: Store) -> None:
@@ -546,6 +560,47 @@ def test_a_place_that_is_a_file_is_no_empty_store(run: Run, tmp_path: Path, monk
     (tmp_path / "file").touch()
     monkeypatch.setenv("LAZYCACHE_DIR", str(tmp_path / "file"))
     assert "is a file" in run("ls", expect=1).stderr
+
+
+def test_a_broken_index_is_told_with_what_mends_it(run: Run, store: Store) -> None:
+    Path(store.path, "index", "cache.db").write_bytes(b"no database" * 1000)
+    for command in ("ls", "stats", "why parse", "gc --all --yes"):
+        assert "lazycache verify --repair" in run(*command.split(), expect=1).stderr, command
+    run("verify", "--repair")
+    assert "no results" in run("ls").stderr
+
+
+OTHER_USER = """
+import sys, os
+from lazycache.cli import commands
+import lazycache_storage.check, lazycache_storage.removing, lazycache.cli.why, lazycache.caching, diskcache, filelock
+from lazycache.caching import comparing, filechanges
+if os.getuid() == 0:
+    os.setgroups([])
+    os.setuid(65534)
+for words in ("ls", "stats --json", "why parse", "pin 0", "gc --all --yes", "gc --all --dry-run"):
+    try:
+        commands.lazycache([*words.split(), "--store", sys.argv[1]], prog_name="lazycache")
+    except SystemExit as end:
+        print("ended", words.split()[0], end.code)
+"""
+
+
+def test_a_store_of_somebody_else_is_read_and_never_changed(store: Store) -> None:
+    # Not below tmp_path, which no other user may enter.
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        there = Path(folder) / "store"
+        shutil.copytree(store.path, there)
+        for path in (Path(folder), there, *there.rglob("*")):
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        command = [sys.executable, "-c", OTHER_USER, there]
+        done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+        for path in (there, *there.rglob("*")):
+            path.chmod(0o700)
+    ended = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("ended")]
+    expected = [["ls", "0"], ["stats", "0"], ["why", "0"], ["pin", "1"], ["gc", "1"], ["gc", "0"]]
+    assert ended == expected, done.stderr
+    assert done.stderr.count(f"the store {there} may not be written") == 2
 
 
 @pytest.mark.parametrize("command", ["gc", "ls", "stats", "verify"])

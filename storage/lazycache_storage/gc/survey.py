@@ -198,7 +198,8 @@ class _Surveyor:
     def _new_kind(self, function: str, version: str, code: bytes) -> tuple[int, int, bool]:
         name = label(function, version, code)
         number = self.names.setdefault(name, len(self.names))
-        kind = number, len(self.kinds), self.limits.matches(function)
+        chosen = self.limits.matches(function) or self.limits.matches(name)
+        kind = number, len(self.kinds), chosen
         self.kinds[function, version, code] = kind
         return kind
 
