@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 
 FAULTS = (OSError, sqlite3.Error, StoreError, msgspec.MsgspecError, MemoryError)
 
+LOW_SPACE_BYTES = 10**9
+"""With less free space, the log says so when a store is opened."""
+
 _CAUSES = {
     sqlite3.SQLITE_FULL: "ENOSPC",
     sqlite3.SQLITE_IOERR: "EIO",
@@ -103,9 +106,21 @@ class GuardedStore:
                 logger.info("results are kept in a new store, %s", self.path)
             try:
                 self._store = Store(self.path, read_only=self._read_only, **self._options)
+                if not self._store.read_only:
+                    self._look_at_space()
             except FAULTS as error:
                 self._unusable = True
                 self.fault("open the store", error)
+
+    def _look_at_space(self) -> None:
+        found = os.statvfs(self.path)
+        free = found.f_bavail * found.f_frsize
+        if free < LOW_SPACE_BYTES:
+            logger.warning(
+                "the disk of %s has %d MB left; what does not fit is not kept (lazycache-gc --max-size makes room)",
+                self.path,
+                free // 10**6,
+            )
 
     def fault(self, action: str, error: BaseException) -> None:
         """Tell the user of a fault, once for each kind."""

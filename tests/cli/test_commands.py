@@ -593,7 +593,7 @@ def test_a_store_of_somebody_else_is_read_and_never_changed(store: Store) -> Non
         shutil.copytree(store.path, there)
         for path in (Path(folder), there, *there.rglob("*")):
             path.chmod(0o555 if path.is_dir() else 0o444)
-        command = [sys.executable, "-c", OTHER_USER, there]
+        command = [sys.executable, "-c", OTHER_USER, str(there)]
         done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
         for path in (there, *there.rglob("*")):
             path.chmod(0o700)
