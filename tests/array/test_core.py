@@ -206,6 +206,15 @@ def test_what_needs_a_value_is_refused(name: str) -> None:
     assert round(lz.Variable((), dtype="f8")).fn_name == "round"
 
 
+@pytest.mark.parametrize(("name", "function"), [("sort", "sort"), ("norm", "linalg.norm"), ("rfft", "fft.rfft")])
+def test_a_method_that_is_a_function_is_named(name: str, function: str) -> None:
+    x = lz.array(np.arange(3.0))
+    with pytest.raises(AttributeError, match=rf"no attribute '{name}': .* lazycache.array.{function}$"):
+        getattr(x, name)
+    with pytest.raises(AttributeError, match=r"no attribute 'no_such_name'$"):
+        x.no_such_name  # type: ignore[attr-defined]  # noqa: B018
+
+
 def test_equality_is_elementwise_and_hashing_by_identity() -> None:
     x, y = lz.array(np.array([1, 2])), lz.array(np.array([1, 3]))
     assert (x == y).dtype == bool
