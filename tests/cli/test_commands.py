@@ -280,6 +280,13 @@ def test_ls_says_that_there_is_nothing(run: Run, store: Store) -> None:
     assert f"no results in {store.path}" in run("ls").stderr
 
 
+def test_the_module_runs_as_the_command(store: Store) -> None:
+    command = [sys.executable, "-m", "lazycache", "path", "--store", store.path]
+    assert (
+        subprocess.run(command, env=environment(), capture_output=True, check=True).stdout.decode() == f"{store.path}\n"
+    )
+
+
 def test_both_entry_points_have_a_version(run: Run) -> None:
     assert run("--version").stdout.split()[-1] == run("--version", command=gc).stdout.split()[-1]
 
