@@ -172,6 +172,39 @@ def test_all_asks_on_a_terminal(store: Store, answer: bytes, left: int) -> None:
     assert count(store) == left
 
 
+def test_a_long_collection_shows_a_bar_on_a_terminal_and_nothing_elsewhere(store: Store) -> None:
+    code = "from lazycache.cli import main_gc, output; output._LONG_SECONDS = -1.0; main_gc()"
+    command = [sys.executable, "-c", code, "--store", store.path, "--max-size"]
+    quiet = subprocess.run([*command, "500kB"], env=environment(), capture_output=True, check=True)
+    assert b"dropping" not in quiet.stderr
+    ours, theirs = pty.openpty()
+    child = subprocess.Popen([*command, "0"], stdin=theirs, stdout=theirs, stderr=theirs, env=environment())
+    os.close(theirs)
+    shown = read_to_the_end(ours)
+    assert child.wait() == 0
+    assert b"dropping" in shown
+    assert b"100%" in shown
+
+
+INTERRUPTED = """
+import signal
+from lazycache.cli import main_gc, output
+output.ProgressBar.show = lambda bar, done: signal.raise_signal(signal.SIGINT) if done > 12 else None
+main_gc()
+"""
+
+
+def test_a_collection_that_is_interrupted_says_how_far_it_came(run: Run, store: Store) -> None:
+    command = [sys.executable, "-c", INTERRUPTED, "--all", "--yes", "--store", store.path]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert "stopped after 11 of 11 entries" in done.stderr
+    assert "Traceback" not in done.stderr
+    run("gc", "--orphans")
+    run("verify")
+    assert object_bytes(store) == 0
+
+
 @pytest.mark.parametrize(
     "arguments",
     [("--max-size", "many"), ("--max-age", "3 moons"), ("--max-size", "-5GB"), ("--such",), ("extra",)],
