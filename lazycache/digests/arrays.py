@@ -7,13 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from lazycache.digests.names import qualified_name
-from lazycache.digests.objects import attributes_of
+from lazycache.digests.code import class_of_instance
+from lazycache.digests.objects import Attributes, attributes_of
 from lazycache.digests.owned import known_token
 from lazycache.digests.registry import Leaf, Parts, expanders, families, leaves, no_label, register_named, standing_for
 from lazycache_storage.arrayhash import array_encoding, array_order, dtype_encoding
 
 Array = np.ndarray[Any, Any]
+
+_OF_EVERY_MASKED_ARRAY = frozenset(
+    ("_mask", "_fill_value", "_hardmask", "_sharedmask", "_isfield", "_baseclass", "_optinfo", "_basedict")
+)
 
 
 def expand_array(value: Array) -> Parts | bytes:
@@ -57,21 +61,23 @@ def _expand_subclass(value: Any) -> Parts | bytes:
     known = known_token(value)
     if known is not None:
         return known
-    name = qualified_name(type(value))
+    name = class_of_instance(type(value))
     if isinstance(value, np.ma.MaskedArray):
         return b"w", (name, *_masked(value)), no_label, True
     return b"w", (name, value.view(np.ndarray), attributes_of(value)), no_label, True
 
 
 def _masked(value: Any) -> tuple[Any, ...]:
-    """Return data, mask and fill value; bytes under the mask count, since ``.data`` shows them.
+    """Return data, mask and fill value, and what few have; bytes under the mask count, since ``.data`` shows them.
 
     No mask and a mask of False alone are one value: pickle makes the one of the other.
     """
     data = value.view(np.ndarray)
     mask = np.asarray(np.ma.getmaskarray(value), order=array_order(data))
     # Reading the fill value of the array itself would set an attribute of it.
-    return data, mask, np.asarray(value.view().fill_value)
+    parts = (data, mask, np.asarray(value.view().fill_value))
+    added = {name: part for name, part in vars(value).items() if name not in _OF_EVERY_MASKED_ARRAY}
+    return (*parts, value.hardmask, Attributes(added)) if value.hardmask or added else parts
 
 
 def _dtype(value: np.dtype[Any]) -> bytes:
@@ -97,7 +103,7 @@ def _extended_scalar(value: np.generic) -> bytes:
 
 
 def _expand_scalar(value: np.generic) -> Parts:
-    return b"w", (qualified_name(type(value)), np.asarray(value), attributes_of(value)), no_label, True
+    return b"w", (class_of_instance(type(value)), np.asarray(value), attributes_of(value)), no_label, True
 
 
 def _seed_sequence(value: Any) -> Any:

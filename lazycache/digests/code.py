@@ -7,15 +7,19 @@ as nobody does they are refused.
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from lazycache.digests.names import find_global, is_installed, module_name, qualified_name
 from lazycache.digests.registry import Parts, Refusal, expanders, families, no_label
+from lazycache.errors import FingerprintError
 
 CODE_ADVICE = (
     "its name does not tell an edited one from the old; make it a @pure function with a version, "
@@ -49,6 +53,54 @@ def expand_code(value: Any) -> Parts:
 def has_users_code(kind: type) -> bool:
     """Return whether a class is the user's, whose methods may be edited; namedtuples are taken for their parts."""
     return not issubclass(kind, tuple) and not is_installed(kind.__module__)
+
+
+class _UsersClass:
+    """Stands for a class of the user's in the digests of its instances."""
+
+    __slots__ = ("__weakref__", "kind")
+
+    def __init__(self, kind: type) -> None:
+        self.kind = kind
+
+
+# One for each class, so that a pass over many instances takes its code once.
+_users_classes: WeakKeyDictionary[type, _UsersClass] = WeakKeyDictionary()
+
+
+class _State(threading.local):
+    by_name = False
+
+
+_state = _State()
+
+
+def class_of_instance(kind: type) -> Any:
+    """Return what stands for the class of an instance: its name, with its code if it is the user's.
+
+    What a function does with an instance is written in its class. A class whose
+    code has no digest, because it refers to what can change, counts by its name.
+    """
+    if _state.by_name or not _encoders or not has_users_code(kind):
+        return qualified_name(kind)
+    return _users_classes.get(kind) or _users_classes.setdefault(kind, _UsersClass(kind))
+
+
+@contextlib.contextmanager
+def classes_by_name() -> Iterator[None]:
+    """Let classes of instances count by their names: while code is taken, which may hold instances of its own class."""
+    before, _state.by_name = _state.by_name, True
+    try:
+        yield
+    finally:
+        _state.by_name = before
+
+
+def _expand_users_class(value: _UsersClass) -> Parts:
+    try:
+        return b"F", (_encoders[0](value.kind),), no_label, True
+    except FingerprintError:
+        return b"G", (qualified_name(value.kind),), no_label, True
 
 
 _HEAP_TYPE = 1 << 9
@@ -110,6 +162,7 @@ expanders.update(
         types.WrapperDescriptorType: _expand_descriptor,
         types.ClassMethodDescriptorType: _expand_descriptor,
         np.ufunc: _expand_ufunc,
+        _UsersClass: _expand_users_class,
     }
 )
 families[type] = expand_code

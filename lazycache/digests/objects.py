@@ -9,7 +9,7 @@ from types import BuiltinMethodType, MethodType, ModuleType, NoneType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from lazycache.digests.code import expand_global
+from lazycache.digests.code import class_of_instance, expand_global
 from lazycache.digests.names import is_installed, qualified_name
 from lazycache.digests.natives import field_label
 from lazycache.digests.registry import Parts, Refusal, expanders, no_label
@@ -41,9 +41,9 @@ def _expand_attributes(attributes: Attributes) -> Parts:
 expanders[Attributes] = _expand_attributes
 
 
-def attributes_parts(name: str, values: dict[Any, Any]) -> list[Any]:
-    """Return a type's name, then names and values in turn, sorted by name."""
-    parts: list[Any] = [name]
+def attributes_parts(kind: Any, values: dict[Any, Any]) -> list[Any]:
+    """Return what stands for a type, then names and values in turn, sorted by name."""
+    parts: list[Any] = [kind]
     for key in sorted(values):
         parts += (key, values[key])
     return parts
@@ -67,7 +67,7 @@ def expand_object(value: Any) -> Parts:
     reduced = _reduce(value, kind)
     if isinstance(reduced, str):
         return expand_global(value, reduced)
-    name = qualified_name(kind)
+    name = class_of_instance(kind)
     padded: tuple[Any, ...] = (*reduced, *(None,) * (6 - len(reduced)))
     function, args, state, items, pairs, setter = padded
     if function in (copyreg.__newobj__, copyreg.__newobj_ex__) and args and args[0] is kind:  # type: ignore[attr-defined]

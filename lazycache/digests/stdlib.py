@@ -9,6 +9,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from lazycache.digests.code import class_of_instance
 from lazycache.digests.names import qualified_name
 from lazycache.digests.objects import Attributes, attributes_of, expand_object
 from lazycache.digests.registry import (
@@ -179,7 +180,7 @@ def _expand_set_subclass(value: Any) -> Parts:
     if "__reduce__" in kind.__dict__ or "__reduce_ex__" in kind.__dict__:
         return expand_object(value)
     members = frozenset(value) if isinstance(value, frozenset) else set(value)
-    return b"w", (qualified_name(kind), members, attributes_of(value)), no_label, True
+    return b"w", (class_of_instance(kind), members, attributes_of(value)), no_label, True
 
 
 def register() -> None:

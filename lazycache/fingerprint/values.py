@@ -291,13 +291,15 @@ def _encode_opaque(walk: Walk, value: Any, at: At) -> bytes:
     if value is walk.undigested:
         raise walk.error(f"it is a {kind.__qualname__}, whose code is not to be seen; give the function a version=")
     from lazycache import digests
+    from lazycache.digests.code import classes_by_name
 
     if at.policy == "global" and not digests.is_immutable(value):
         raise walk.error(f"it uses {at.where}, which can change (type {kind.__qualname__}); {ADVICE}")
 
     def take(held: Any) -> bytes:
         try:
-            return digests.token(held, path=at.where)
+            with classes_by_name():
+                return digests.token(held, path=at.where)
         except UnhashableError as error:
             raise walk.error(f"it holds {error}; {ADVICE}") from error
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lazycache_storage import torch_storages
+from lazycache_storage import reducers, torch_storages
 from lazycache_storage.arrays import SUBCLASSES, Array
 from lazycache_storage.errors import CorruptEntryError, NotStorableError, StoreError
 from lazycache_storage.plain import INLINE_BYTES, NotPlain
@@ -28,28 +28,6 @@ _COUNT = struct.Struct("<I")
 def stored_array(reference: Any) -> Array:  # noqa: ARG001
     """Stand in a pickle for an array; only `decode_pickle` knows where that is."""
     raise pickle.UnpicklingError("this pickle belongs to a store of lazycache and cannot be loaded without it")
-
-
-def masked_array(data: Array, mask: Any, fill_value: Any, is_hard: bool) -> Any:
-    """Put a masked array together from its stored parts, without a copy."""
-    array: Any = np.ma.MaskedArray(data, mask, fill_value=fill_value, hard_mask=is_hard)
-    return array
-
-
-def set_chained(error: BaseException, parts: tuple[Any, ...]) -> None:
-    """Give an exception the state that it had, and what it came from, which pickle leaves out."""
-    state, error.__cause__, error.__context__, error.__suppress_context__ = parts
-    if state is not None:
-        error.__setstate__(state)
-
-
-def _reduce_chained(error: BaseException) -> Any:
-    reduced = error.__reduce_ex__(5)
-    if isinstance(reduced, str) or any(part is not None for part in reduced[3:]):
-        return NotImplemented
-    state = reduced[2] if len(reduced) > 2 else None
-    chained = (state, error.__cause__, error.__context__, error.__suppress_context__)
-    return *reduced[:2], chained, None, None, set_chained
 
 
 def encode_pickle(value: Any, sink: ArraySink) -> bytes:
@@ -108,11 +86,8 @@ class _Pickler(pickle.Pickler):
             return stored_array, (self._sink.add(value),)
         if kind in _ARRAYS:
             return self._reduce_array(value.view(np.ndarray) if kind is np.memmap else value)
-        if kind is np.ma.MaskedArray and value.baseclass is np.ndarray:
-            fill_value = None if value._fill_value is None else value.fill_value
-            return masked_array, (value.data, value.mask, fill_value, value.hardmask)
-        if issubclass(kind, BaseException) and (value.__context__ is not None or value.__suppress_context__):
-            return _reduce_chained(value)
+        if issubclass(kind, np.ndarray | BaseException):
+            return reducers.reduce(value)
         return NotImplemented
 
     def _reduce_array(self, array: Array) -> Any:

@@ -1,3 +1,4 @@
+import copy
 import mmap
 import multiprocessing
 import threading
@@ -271,3 +272,18 @@ def test_the_interpreter_without_threads_left_still_hashes(monkeypatch: pytest.M
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     assert digest(array) == expected
+
+
+class Noted(np.ma.MaskedArray):
+    """A masked array of a user's own class."""
+
+
+def test_what_a_masked_array_has_beside_data_mask_and_fill_value() -> None:
+    def made(kind: Any = np.ma.MaskedArray, is_hard: bool = False, **attributes: Any) -> Any:
+        array: Any = np.ma.array([1, 2], mask=[True, False], hard_mask=is_hard).view(kind)
+        vars(array).update(attributes)
+        return array
+
+    others = [made(), made(is_hard=True), made(unit="m"), made(unit="s"), made(Noted), made(Noted, unit="m")]
+    assert len({digest(value) for value in others}) == len(others)
+    assert digest(made(unit="m")) == digest(made(unit="m")) == digest(copy.deepcopy(made(unit="m")))

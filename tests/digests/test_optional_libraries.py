@@ -6,6 +6,7 @@ import pytest
 
 from lazycache.digests import digest, snapshot, token
 from lazycache.errors import UnhashableError
+from lazycache.protection import protect
 
 
 def stable(value: Any) -> bool:
@@ -80,3 +81,37 @@ def test_attrs() -> None:
     used = kind("text")
     hash(used)
     assert digest(used) == digest(kind("text")) != digest(kind("other"))
+
+
+def test_what_torch_keeps_beside_the_elements() -> None:
+    torch: Any = pytest.importorskip("torch")
+    noted = torch.ones(3)
+    noted.unit = "m"
+    assert digest(noted) != digest(torch.ones(3))
+    for value in (noted, torch.nn.Parameter(torch.ones(3))):
+        for copied in (snapshot(value)[0], protect(value)):
+            assert type(copied) is type(value)
+            assert copied.data_ptr() != value.data_ptr()
+            assert digest(copied) == digest(value)
+    memories = [torch.arange(4.0).untyped_storage(), torch.arange(1.0, 4.0).untyped_storage()]
+    assert digest(memories[0]) == digest(torch.arange(4.0).untyped_storage()) != digest(memories[1])
+
+
+def test_trees_of_xarray() -> None:
+    xr: Any = pytest.importorskip("xarray")
+
+    def tree(number: int) -> Any:
+        return xr.DataTree.from_dict({"/": xr.Dataset({"a": ("x", [1])}), "/b/c": xr.Dataset({"n": number})})
+
+    assert stable(tree(1))
+    assert digest(tree(1)) == digest(tree(1)) != digest(tree(2))
+
+
+def test_trees_of_points() -> None:
+    spatial: Any = pytest.importorskip("scipy.spatial")
+    points = np.random.default_rng(0).random((200, 3))
+    trees = [spatial.cKDTree(points), spatial.KDTree(points), spatial.cKDTree(points + 1)]
+    trees += [spatial.cKDTree(points, leafsize=3), spatial.cKDTree(points, boxsize=2)]
+    assert all(stable(tree) for tree in trees)
+    assert digest(spatial.cKDTree(points)) == digest(trees[0])
+    assert len({digest(tree) for tree in trees}) == len(trees)

@@ -129,3 +129,81 @@ def test_buffers_of_other_types_become_objects(tmp_path: Path) -> None:
     np.testing.assert_array_equal(back["a"], array)
     np.testing.assert_array_equal(back["b"].a, array[::2])
     assert not back["a"].flags.writeable
+
+
+class Noted(np.ndarray):
+    """An array with an attribute, as numpy's manual makes one."""
+
+    note: Any
+
+    def __array_finalize__(self, other: Any) -> None:
+        self.note = getattr(other, "note", None)
+
+
+class Slotted(np.ndarray):
+    __slots__ = ("note",)
+
+
+class NotedMask(np.ma.MaskedArray):
+    note: Any
+
+
+def noted(array: Any, kind: Any = Noted) -> Any:
+    made = array.view(kind)
+    made.note = {"unit": ["m"]}
+    return made
+
+
+SUBCLASSES: dict[str, Any] = {
+    "small": lambda: np.arange(6.0).reshape(2, 3),
+    "large": lambda: np.arange(BIG * 1.0),
+    "fortran": lambda: np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+    "strided": lambda: np.arange(BIG * 4)[::-2],
+    "0-d": lambda: np.array(2.5, ">f4"),
+    "empty": lambda: np.empty((0, 3)),
+    "times": lambda: np.array(["2020", "NaT"], "M8[s]"),
+    "records": lambda: np.zeros(3, [("a", "i1"), ("b", ">f8")]),
+    "long doubles": lambda: np.arange(BIG, dtype="g"),
+    "objects": lambda: np.array([None, "a"], object),
+}
+
+
+@pytest.mark.parametrize("kind", [Noted, Slotted])
+@pytest.mark.parametrize("name", SUBCLASSES)
+def test_arrays_of_a_users_class_keep_their_attributes(tmp_path: Path, name: str, kind: Any) -> None:
+    value = noted(SUBCLASSES[name](), kind)
+    shelf = Shelf(tmp_path)
+    back = shelf.round_trip([value, value])
+    assert back[0] is back[1]
+    assert (type(back[0]), back[0].dtype, back[0].note) == (kind, value.dtype, {"unit": ["m"]})
+    np.testing.assert_array_equal(back[0].view(np.ndarray), value.view(np.ndarray))
+    assert back[0].flags.fnc == value.flags.fnc
+    assert (len(shelf.opened) > 0) == (value.nbytes > 16384)
+    assert not back[0].flags.writeable or value.dtype.hasobject or not value.size
+
+
+def test_an_array_that_is_in_its_own_attribute(tmp_path: Path) -> None:
+    value = noted(np.arange(3))
+    value.note["self"] = value
+    back = Shelf(tmp_path).round_trip(value)
+    assert back.note["self"] is back
+
+
+@pytest.mark.parametrize("size", [3, BIG])
+@pytest.mark.parametrize("kind", [np.ma.MaskedArray, NotedMask])
+def test_masked_arrays_keep_their_class_and_attributes(tmp_path: Path, kind: Any, size: int) -> None:
+    masked: Any = np.ma.MaskedArray(np.arange(size), np.arange(size) % 2 == 0, fill_value=7, hard_mask=True)
+    value = masked.view(kind)
+    value.note = ["m"]
+    back = Shelf(tmp_path).round_trip(value)
+    assert (type(back), back.note, back.hardmask, back.fill_value) == (kind, ["m"], True, 7)
+    assert facts(np.asarray(back.data)) == facts(np.asarray(value.data))
+    assert facts(np.asarray(back.mask)) == facts(np.asarray(value.mask))
+    with pytest.raises(ValueError, match="read-only"):
+        back.data[1] = 0
+
+
+def test_a_masked_array_over_an_array_of_a_users_class(tmp_path: Path) -> None:
+    value: Any = np.ma.MaskedArray(noted(np.arange(3)), [False, True, False])
+    back = Shelf(tmp_path).round_trip(value)
+    assert (type(back.data), back.data.note, back.mask.tolist()) == (Noted, {"unit": ["m"]}, [False, True, False])

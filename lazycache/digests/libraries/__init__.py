@@ -7,6 +7,7 @@ for _package, _module in {
     "polars": "polars_types",
     "pyarrow": "pyarrow_types",
     "scipy.sparse": "sparse_types",
+    "scipy.spatial": "spatial_types",
     "torch": "torch_types",
     "xarray": "xarray_types",
 }.items():

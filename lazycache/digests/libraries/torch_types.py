@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from importlib import import_module
 from typing import Any
 
 from lazycache.digests.names import qualified_name
+from lazycache.digests.objects import Attributes
 from lazycache.digests.registry import Parts, Refusal, copiers, expanders, families, no_label, standing_for
 
 # Untyped, and not everywhere installed.
@@ -17,11 +19,14 @@ def register() -> None:
     families[torch.Tensor] = _expand_tensor
     expanders[torch.dtype] = standing_for("torch.dtype", str)
     expanders[torch.device] = standing_for("torch.device", str)
+    families[torch.UntypedStorage] = families[torch.TypedStorage] = _expand_storage
     copiers[torch.Tensor] = _copy
 
 
 def _expand_tensor(value: Any) -> Parts:
-    head = (qualified_name(type(value)), str(value.dtype), str(value.device), value.requires_grad)
+    head: tuple[Any, ...] = (qualified_name(type(value)), str(value.dtype), str(value.device), value.requires_grad)
+    if vars(value):
+        head += (Attributes(vars(value)),)
     if value.layout is torch.sparse_coo:
         coalesced = value.detach().coalesce()
         return b"R", (*head, tuple(value.shape), coalesced.indices(), coalesced.values()), no_label, True
@@ -34,6 +39,16 @@ def _expand_tensor(value: Any) -> Parts:
     return b"R", (*head, plain.numpy()), no_label, True
 
 
+def _expand_storage(value: Any) -> Parts:
+    typed = isinstance(value, torch.TypedStorage)
+    memory = value.untyped() if typed else value
+    elements = torch.empty(0, dtype=torch.uint8).set_(memory.cpu()).numpy()
+    kind = qualified_name(type(value))
+    return b"R", (kind, str(value.dtype) if typed else None, str(memory.device), elements), no_label, True
+
+
 def _copy(value: Any) -> Any:
-    # A deep copy is refused for tensors that were computed with gradients.
+    if value.is_leaf and (type(value) is not torch.Tensor or vars(value)):
+        return copy.deepcopy(value)
+    # A deep copy is refused for tensors that were computed with gradients, and takes the whole memory below a view.
     return value.detach().clone().requires_grad_(value.requires_grad)

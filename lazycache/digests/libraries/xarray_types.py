@@ -15,6 +15,8 @@ xr: Any = import_module("xarray")
 def register() -> None:
     """Put the types of xarray into the registry."""
     families.update({xr.Variable: _expand_variable, xr.DataArray: _expand_array, xr.Dataset: _expand_dataset})
+    if hasattr(xr, "DataTree"):
+        families[xr.DataTree] = _expand_tree
 
 
 def _name(value: Any) -> str:
@@ -42,3 +44,8 @@ def _expand_array(value: Any) -> Parts:
 def _expand_dataset(value: Any) -> Parts:
     parts = (_name(value), dict(value.variables), list(value.coords), value.attrs, _indexes(value))
     return b"R", parts, no_label, True
+
+
+def _expand_tree(value: Any) -> Parts:
+    parts = [(node.path, node.to_dataset(inherit=False)) for node in value.subtree]
+    return b"R", (_name(value), value.name, value.path, parts), no_label, True
