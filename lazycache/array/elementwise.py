@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from lazycache.array.backends import NUMPY_RULES
 from lazycache.array.build import function
 from lazycache.array.functions import array_function
-from lazycache.array.infer.broadcasting import broadcast
+from lazycache.array.infer.broadcasting import broadcast, size_of
 from lazycache.array.infer.dtypes import (
     BOOL,
     DType,
@@ -142,6 +143,8 @@ def round(x: Any, /, decimals: int = 0, out: Any = None) -> LazyArray:  # noqa: 
     """Return the nearest numbers with `decimals` places; halves go to the even one."""
     refuse_out(out)
     dtype = operand(x).dtype
+    if dtype == BOOL and operator.index(decimals):
+        raise TypeError("booleans have no decimals to be rounded to")
     if dtype is not None and dtype.kind not in "iuO":
         dtype = ufunc_dtype(np.rint, (dtype,))
     return _same("round", x, dtype, **({"decimals": decimals} if decimals else {}))
@@ -163,10 +166,23 @@ def clip(x: Any, /, min: Any = None, max: Any = None, out: Any = None) -> LazyAr
         dtype = foreign_dtype(np.maximum, kinds[:2]) if len(given) == 1 else None
     elif given:
         dtype = result_type(kinds)
+        _check_bounds(bounds, dtype)
     else:
         dtype = ufunc_dtype(np.positive, (found.dtype,))
     args = (found.arg, *(None if bound is None else bound.arg for bound in bounds))
     return make(array_function("clip"), args, NO_KWARGS, shape, dtype, backend)
+
+
+def _check_bounds(bounds: list[Any], dtype: DType) -> None:
+    """Refuse bounds that leave nothing; one that takes nothing away, numpy passes over."""
+    if dtype is None or dtype.kind not in "iu":
+        return
+    limits = np.iinfo(dtype)
+    low, high = (bound.arg if bound is not None and bound.kind is int else None for bound in bounds)
+    if low is not None and low > limits.max:
+        check_scalar(low, dtype)
+    if high is not None and high < limits.min:
+        check_scalar(high, dtype)
 
 
 def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
@@ -182,8 +198,9 @@ def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
     shape = broadcast(test.shape, first.shape, second.shape)
     if backend in NUMPY_RULES:
         dtype = result_type((first.kind, second.kind))
-        for one in (first, second):
-            check_scalar(one.arg, dtype)
+        if size_of(shape) != 0:
+            for one in (first, second):
+                check_scalar(one.arg, dtype)
     else:
         dtype = foreign_dtype(np.maximum, (first.kind, second.kind))
     return make(array_function("where"), (test.arg, first.arg, second.arg), NO_KWARGS, shape, dtype, backend)

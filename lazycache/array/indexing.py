@@ -94,7 +94,8 @@ def _lazy_item(item: Any) -> tuple[Any, Any]:
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
     value = item._value if item._function is None else None
     if isinstance(value, (np.ndarray, np.generic)):
-        return item, describe(np.asarray(value))
+        plain = as_index(value)
+        return item, describe(plain) if isinstance(plain, np.ndarray) else plain
     return item, IndexArray(known.shape, known.dtype.kind == "b")
 
 
@@ -117,11 +118,13 @@ def take(x: Any, indices: Any, /, axis: int | None = None, out: Any = None, mode
     from lazycache.array.reductions import refuse_out
 
     refuse_out(out)
-    found, wanted = operand(x), operand(indices)
-    position = None if axis is None else normalize_axis(axis, len(found.shape))
-    size = found.size if position is None else found.shape[position]
+    found, wanted = operand(x), operand(_as_places(indices))
+    # numpy takes from a number as from a vector of one.
+    sizes = found.shape if axis is None else found.shape or (1,)
+    position = None if axis is None else normalize_axis(axis, len(sizes))
+    size = found.size if position is None else sizes[position]
     _check_known(wanted.arg, 0 if position is None else position, size, mode)
-    rest = ((), ()) if position is None else (found.shape[:position], found.shape[position + 1 :])
+    rest = ((), ()) if position is None else (sizes[:position], sizes[position + 1 :])
     shape = (*rest[0], *wanted.shape, *rest[1])
     options: dict[str, Any] = {} if axis is None else {"axis": axis}
     if mode != "raise":
@@ -130,20 +133,28 @@ def take(x: Any, indices: Any, /, axis: int | None = None, out: Any = None, mode
     return make(array_function("take"), args, options or NO_KWARGS, shape, found.dtype, found.backend)
 
 
+def _as_places(indices: Any) -> Any:
+    """Return indices; of an empty list numpy knows that it is of integers."""
+    if isinstance(indices, (list, tuple)) and not find_nodes(indices):
+        places = np.asarray(indices)
+        return places if places.size else places.astype(np.intp)
+    return indices
+
+
 def _check_known(indices: Any, axis: int, size: int | None, mode: str) -> None:
     value = indices._value if isinstance(indices, Node) and indices._function is None else indices
-    if isinstance(value, Node) or size is None or mode != "raise":
+    if isinstance(value, Node) or size is None:
         return
     array = np.asarray(value)
+    if size == 0 and array.size:
+        raise IndexError("cannot do a non-empty take from an empty axes.")
     if array.dtype.kind not in "iub":
         raise TypeError(
             f"Cannot cast array data from {array.dtype!r} to {np.dtype(np.intp)!r} according to the rule 'safe'"
         )
-    if array.size and array.dtype.kind != "b":
+    if array.size and mode == "raise":
         for bound in (int(array.min()), int(array.max())):
             if not -size <= bound < size:
-                if size == 0:
-                    raise IndexError("cannot do a non-empty take from an empty axes.")
                 raise IndexError(f"index {bound} is out of bounds for axis {axis} with size {size}")
 
 

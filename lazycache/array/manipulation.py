@@ -62,7 +62,7 @@ def reshape(x: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
         unknown = tuple(None if isinstance(size, Node) or size < 0 else int(size) for size in sizes)
         return _moved("reshape", found, unknown, tuple(sizes))
     target = rules.as_shape(shape)
-    options: dict[str, Any] = {} if order == "C" else {"order": order}
+    options: dict[str, Any] = {} if order == "C" else {"order": _order(order)}
     if copy is not None:
         options["copy"] = copy
     return _moved("reshape", found, rules.reshaped(found.shape, target), target, **options)
@@ -71,13 +71,24 @@ def reshape(x: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
 def ravel(x: Any, /, order: str = "C") -> LazyArray:
     """Return the elements in one dimension."""
     found = operand(x)
-    return _moved("reshape", found, (size_of(found.shape),), (-1,), **({} if order == "C" else {"order": order}))
+    shape = (size_of(found.shape),)
+    if order == "K":
+        # As they lie in memory, which only the array knows.
+        return _moved("ravel", found, shape, order=order)
+    return _moved("reshape", found, shape, (-1,), **({} if order == "C" else {"order": _order(order)}))
+
+
+def _order(order: str) -> str:
+    if order not in ("C", "F", "A"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A' here (got {order!r})")
+    return order
 
 
 def permute_dims(x: Any, /, axes: Any) -> LazyArray:
     """Return the array with its axes in another order."""
     found = operand(x)
     order = plain_ints(axes)
+    order = (order,) if isinstance(order, int) else order
     return _moved("permute_dims", found, rules.permuted(found.shape, order), order)
 
 
@@ -117,6 +128,8 @@ def expand_dims(x: Any, /, axis: Any = 0) -> LazyArray:
 def squeeze(x: Any, /, axis: Any = None) -> LazyArray:
     """Return the array without axes of size one."""
     found = operand(x)
+    if isinstance(axis, list):
+        raise TypeError("'list' object cannot be interpreted as an integer")
     shape = rules.squeezed(found.shape, plain_ints(axis))
     if axis is None:
         return _moved("squeeze", found, shape, axis=tuple(i for i, size in enumerate(found.shape) if size == 1))
@@ -292,7 +305,7 @@ def pad(x: Any, /, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Laz
             if size == 0 and any(pair):
                 raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
     options = {"mode": mode, **kwargs} if mode != "constant" else kwargs
-    return _moved("pad", found, shape, pairs, **options)
+    return _moved("pad", found, shape, pairs or ((0, 0),), **options)
 
 
 _MODES: dict[str, set[str]] = {
@@ -313,18 +326,22 @@ _MODES: dict[str, set[str]] = {
 def diagonal(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> LazyArray:
     """Return the diagonals of the planes of two axes."""
     found = operand(x)
-    shape = rules.diagonal(found.shape, offset, axis1, axis2)
+    shape = rules.diagonal(found.shape, operator.index(offset), axis1, axis2)
     return _moved("diagonal", found, shape, offset, axis1, axis2)
 
 
 def diag(x: Any, /, k: int = 0) -> LazyArray:
     """Return the diagonal of a matrix, or the matrix of a diagonal."""
     found = operand(x)
-    return _moved("diag", found, rules.diag(found.shape, k), k)
+    return _moved("diag", found, rules.diag(found.shape, operator.index(k)), k)
 
 
 def _triangle(name: str, x: Any, k: int) -> LazyArray:
     found = operand(x)
+    if not found.shape:
+        raise TypeError(f"{name} takes an array of at least one dimension")
+    if not isinstance(k, (int, float, np.number)):
+        raise TypeError(f"a diagonal is named by a number, not by a {type(k).__name__}")
     shape = found.shape if len(found.shape) > 1 else (*found.shape, *found.shape)
     dtype = None if found.dtype is None else result_type((found.dtype, found.dtype))
     return make(array_function(name), (found.arg,), {"k": k}, shape, dtype, found.backend)
@@ -345,5 +362,10 @@ def rot90(x: Any, /, k: int = 1, axes: Any = (0, 1)) -> LazyArray:
     found = operand(x)
     if len(axes) != 2:
         raise ValueError("len(axes) must be 2.")
+    ndim = len(found.shape)
+    if any(not -ndim <= axis < ndim for axis in axes):
+        raise ValueError(f"Axes={tuple(axes)} out of range for array of ndim={ndim}.")
+    if (axes[0] - axes[1]) % ndim == 0:
+        raise ValueError("Axes must be different.")
     shape = rules.swapped(found.shape, *axes) if k % 2 else found.shape
     return _moved("rot90", found, shape, k, tuple(axes))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +78,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         raise ValueError("fp and xp are not of the same length.")
     if points.shape[0] == 0:
         raise ValueError("array of sample points is empty")
+    for one in (where, points):
+        if one.dtype is not None and not np.can_cast(one.dtype, FLOAT64):
+            raise TypeError(f"Cannot cast array data from {one.dtype!r} to {FLOAT64!r} according to the rule 'safe'")
     given = {"left": left, "right": right, "period": period}
     options = {name: operand(value).arg for name, value in given.items() if value is not None}
     kind = None if values.dtype is None else values.dtype.kind
@@ -179,6 +183,9 @@ def _covariance(name: str, m: Any, y: Any, rowvar: bool, dtype: Any, options: di
         variables = None if variables is None or count is None else variables + count
     shape: Shape = () if variables == 1 else (variables, variables)
     known = result_type([*(one.dtype for one in every), FLOAT64]) if dtype is None else numpy_dtype(dtype)
+    if variables == 0:
+        # Of no variables numpy gives an empty array of its own.
+        known = FLOAT64
     if y is not None:
         options["y"] = every[1].arg
     if not rowvar:
@@ -224,6 +231,10 @@ def digitize(x: Any, bins: Any, right: bool = False) -> LazyArray:
     return _node("digitize", (found, edges), found.shape, INTP, **({"right": True} if right else {}))
 
 
+def _casts(source: Any, target: DType) -> bool:
+    return target is None or np.can_cast(source, target, casting="same_kind")
+
+
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> LazyArray:
     """Return the differences of neighbours in the flattened array."""
     found = operand(ary)
@@ -232,6 +243,8 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> LazyArray:
     for name, edge in (("to_end", to_end), ("to_begin", to_begin)):
         if edge is not None:
             beside = operand(edge)
+            if beside.dtype is not None and not _casts(beside.dtype, found.dtype):
+                raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
             options[name] = beside.arg
             size = None if size is None or beside.size is None else size + beside.size
     dtype = None if found.dtype is None else ufunc_dtype(np.subtract, (found.dtype, found.dtype))
@@ -280,7 +293,9 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> LazyArray:
     found = operand(x)
     if len(found.shape) != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
-    columns = found.shape[0] if N is None else int(N)
+    columns = found.shape[0] if N is None else operator.index(N)
+    if columns is not None and columns < 0:
+        raise ValueError("negative dimensions are not allowed")
     options = {**({} if N is None else {"N": columns}), **({"increasing": True} if increasing else {})}
     dtype = None if found.dtype is None else result_type((found.dtype, np.dtype(int)))
     return _node("vander", (found,), (found.shape[0], columns), dtype, **options)
@@ -289,10 +304,13 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> LazyArray:
 def polyval(p: Any, x: Any) -> LazyArray:
     """Return the polynomial with the coefficients `p`, highest first, evaluated at `x`."""
     coefficients, where = operand(p), operand(x)
-    dtype = where.dtype
-    if coefficients.size != 0:
+    if not coefficients.shape:
+        raise TypeError("iteration over a 0-d array")
+    dtype, shape = where.dtype, where.shape
+    if coefficients.shape[0] != 0:
         dtype = result_type((coefficients.dtype, dtype))
-    return _node("polyval", (coefficients, where), where.shape, dtype)
+        shape = broadcast(shape, coefficients.shape[1:])
+    return _node("polyval", (coefficients, where), shape, dtype)
 
 
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:  # noqa: A002
@@ -306,7 +324,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
             raise ValueError("`bins` must be positive, when an integer")
         given = count = int(bins)
         if found.dtype is not None and range is None:
-            edges_dtype = found.dtype if found.dtype.kind == "f" else FLOAT64
+            edges_dtype = found.dtype if found.dtype.kind in "fc" else FLOAT64
     elif not isinstance(bins, str):
         places = operand(bins)
         if len(places.shape) != 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,7 +103,7 @@ def tensordot(x1: Any, x2: Any, /, axes: Any = 2) -> LazyArray:
 def _axes(axes: Any) -> Any:
     if isinstance(axes, (tuple, list, np.ndarray)):
         return tuple(_axes(one) for one in axes)
-    return int(axes)
+    return operator.index(axes)
 
 
 def kron(x1: Any, x2: Any, /) -> LazyArray:
@@ -114,7 +115,7 @@ def kron(x1: Any, x2: Any, /) -> LazyArray:
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> LazyArray:
     """Return the cross products of vectors of three."""
     left, right = operand(x1), operand(x2)
-    shape = rules.cross(left.shape, right.shape, axis)
+    shape = rules.cross(left.shape, right.shape, operator.index(axis))
     product = product_dtype(left, right)
     if product is not None:
         ufunc_dtype(np.subtract, (product, product))
@@ -124,7 +125,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> LazyArray:
 def trace(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> LazyArray:
     """Return the sums along the diagonals of the planes of two axes."""
     found = operand(x)
-    shape = manipulation_rules.diagonal(found.shape, offset, axis1, axis2)[:-1]
+    shape = manipulation_rules.diagonal(found.shape, operator.index(offset), axis1, axis2)[:-1]
     known = total_dtype(np.add, found) if dtype is None else numpy_dtype(dtype)
     options: dict[str, Any] = {} if dtype is None else {"dtype": known}
     if (offset, axis1, axis2) != (0, 0, 1):

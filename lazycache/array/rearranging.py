@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.exceptions import AxisError
 
 from lazycache.array.functions import array_function
 from lazycache.array.infer import Shape
-from lazycache.array.infer.broadcasting import broadcast, size_of
+from lazycache.array.infer.broadcasting import size_of
 from lazycache.array.infer.dtypes import INTP, DType, result_type
 from lazycache.array.infer.reductions import normalize_axis
 from lazycache.array.manipulation import (
@@ -26,7 +28,7 @@ from lazycache.array.manipulation import (
 )
 from lazycache.array.node import make
 from lazycache.array.operands import common_backend, operand
-from lazycache.array.searching import parts
+from lazycache.array.searching import check_places, parts
 from lazycache.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
@@ -59,7 +61,10 @@ def flipud(m: Any) -> LazyArray:
 def rollaxis(a: Any, axis: int, start: int = 0) -> LazyArray:
     """Return the array with an axis moved to before another."""
     ndim = len(operand(a).shape)
-    source, target = normalize_axis(axis, ndim), normalize_axis(start, ndim + 1)
+    source = normalize_axis(axis, ndim)
+    target = start + ndim if start < 0 else start
+    if not 0 <= target <= ndim:
+        raise AxisError(f"'start' arg requires {-ndim} <= start < {ndim + 1}, but {start} was passed in")
     return moveaxis(a, source, target - 1 if source < target else target)
 
 
@@ -160,8 +165,12 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> LazyArray:
 def _places(obj: Any, size: int | None) -> Any:
     """Return places as ints; those where a mask is true."""
     given = np.asarray(obj)
+    if given.size == 0 and isinstance(obj, (list, tuple)):
+        given = given.astype(np.intp)
+    if given.dtype.kind not in "biu":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
     if given.dtype.kind != "b":
-        return plain_ints(given) if given.ndim else plain_ints(obj)
+        return plain_ints(given.ravel()) if given.ndim else operator.index(obj)
     if given.shape != (size,):
         raise ValueError(
             f"boolean array argument `obj` to delete must be one-dimensional and match the axis length of {size}"
@@ -188,7 +197,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
         raise ValueError("condition must be a 1-d array")
     shape: Shape = (None,)
     if axis is not None:
-        position = normalize_axis(axis, len(found.shape))
+        position = normalize_axis(axis, len(found.shape) or 1)
         shape = (*found.shape[:position], None, *found.shape[position + 1 :])
     options = {} if axis is None else {"axis": axis}
     args = (test.arg, found.arg)
@@ -204,7 +213,8 @@ def extract(condition: Any, arr: Any) -> LazyArray:
 def argpartition(a: Any, kth: Any, axis: int | None = -1) -> LazyArray:
     """Return the indices that put the `kth` element in its sorted place."""
     found = operand(a)
-    shape = found.shape if axis is not None else (size_of(found.shape),)
+    shape = (found.shape or (1,)) if axis is not None else (size_of(found.shape),)
+    check_places(kth, shape[-1 if axis is None else normalize_axis(axis, len(shape))])
     normalize_axis(-1 if axis is None else axis, len(shape))
     args = (found.arg, plain_ints(kth))
     return make(array_function("argpartition"), args, {"axis": axis}, shape, INTP, found.backend)
@@ -215,7 +225,9 @@ def lexsort(keys: Any, axis: int = -1) -> LazyArray:
     rows = [operand(one) for one in keys]
     if not rows:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
-    shape = broadcast(*(one.shape for one in rows))
+    if any(one.shape != rows[0].shape and None not in (*one.shape, *rows[0].shape) for one in rows):
+        raise ValueError("all keys need to be the same shape")
+    shape = rows[0].shape
     if shape:
         normalize_axis(axis, len(shape))
     args = (tuple(one.arg for one in rows),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +16,7 @@ from lazycache.array.infer.dtypes import BOOL, DType, result_type
 from lazycache.array.infer.reductions import normalize_axis
 from lazycache.array.node import make
 from lazycache.array.operands import Operand, common_backend, operand
+from lazycache.nests import find_nodes
 from lazycache.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
@@ -95,10 +97,19 @@ sort = _ordered("sort")
 argsort = _ordered("argsort")
 
 
+def check_places(kth: Any, size: int | None) -> None:
+    """Refuse places, in the order of an axis, that it does not have."""
+    if size is None or find_nodes(kth):
+        return
+    for place in np.ravel(kth).tolist():
+        if not -size <= operator.index(place) < size:
+            raise ValueError(f"kth(={place}) out of bounds ({size})")
+
+
 def partition(x: Any, kth: Any, /, axis: int = -1) -> LazyArray:
     """Return the array with the `kth` element in its sorted place."""
     found = operand(x)
-    normalize_axis(axis, len(found.shape))
+    check_places(kth, found.shape[normalize_axis(axis, len(found.shape))])
     return make(array_function("partition"), (found.arg, kth), {"axis": axis}, found.shape, found.dtype, found.backend)
 
 
@@ -182,9 +193,20 @@ def isin(x1: Any, x2: Any, /, *, assume_unique: bool = False, invert: bool = Fal
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> LazyArray:
     """Return how often each number from zero is there; the length depends on the values."""
     found = operand(x)
+    if len(found.shape) != 1:
+        raise ValueError(f"object {'too deep' if found.shape else 'of too small depth'} for desired array")
+    if found.dtype is not None and not np.can_cast(found.dtype, np.intp) and found.dtype.kind != "u":
+        raise TypeError(
+            f"Cannot cast array data from {found.dtype!r} to {np.dtype(np.intp)!r} according to the rule 'safe'"
+        )
+    if minlength < 0:
+        raise ValueError("'minlength' must not be negative")
     options: dict[str, Any] = {} if not minlength else {"minlength": minlength}
     dtype: DType = index_dtype(found.backend)
     if weights is not None:
-        options["weights"] = operand(weights).arg
+        heavy = operand(weights)
+        if heavy.shape != found.shape and None not in (*heavy.shape, *found.shape):
+            raise ValueError("The weights and list don't have the same length.")
+        options["weights"] = heavy.arg
         dtype = result_type((np.dtype(float),))
     return make(array_function("bincount"), (found.arg,), options or NO_KWARGS, (None,), dtype, found.backend)

@@ -361,6 +361,66 @@ def test_function(name: str) -> None:
     check(function, *args)
 
 
+EDGES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "axis is a truth value": (lambda xp, x: xp.sum(x, axis=True), (CUBE,)),
+    "position's axis is a truth value": (lambda xp, x: xp.argmax(x, axis=True), (CUBE,)),
+    "mask of another shape": (lambda xp, x: xp.sum(x, where=np.ones(4, bool)), (SQUARE,)),
+    "mask with more axes": (lambda xp, x: xp.mean(x, where=np.ones((2, 3, 3), bool)), (SQUARE,)),
+    "mask of integers": (lambda xp, x: xp.any(x, where=np.array([1, 0, 1])), (SQUARE,)),
+    "mask in a list": (lambda xp, x: xp.std(x, where=[1, 0, 1]), (SQUARE,)),
+    "mask that holds everywhere": (lambda xp, x: xp.max(x, where=True), (SQUARE,)),
+    "maximum without a start": (lambda xp, x: xp.max(x, initial=None), (SQUARE,)),
+    "sum of nothing without a start": (lambda xp, x: xp.sum(x, initial=None), (EMPTY,)),
+    "sum of some without a start": (lambda xp, x: xp.sum(x, initial=None, where=x > 5), (SQUARE,)),
+    "start out of range": (lambda xp, x: xp.min(x, initial=300), (INTS.astype("u1"),)),
+    "start that is no number": (lambda xp, x: xp.sum(x, initial=1j), (SQUARE,)),
+    "spread as complex numbers": (lambda xp, x: xp.var(x, axis=0, dtype=complex), (INTS,)),
+    "deviation as integers": (lambda xp, x: xp.std(x, axis=0, dtype="i2"), (INTS,)),
+    "running over no axis": (lambda xp, x: xp.cumsum(x, axis=()), (SCALAR,)),
+    "reshape K": (lambda xp, x: xp.reshape(x, (9,), order="K"), (SQUARE,)),
+    "ravel K": (lambda xp, x: xp.ravel(x.T, order="K"), (SQUARE,)),
+    "flatten F": (lambda xp, x: x.flatten("F"), (SQUARE,)),
+    "transpose of a vector": (lambda xp, x: xp.transpose(x, -1), (INTS[0],)),
+    "squeeze list": (lambda xp, x: xp.squeeze(x, [0]), (SQUARE[:1],)),
+    "pad scalar": (lambda xp, x: xp.pad(x, 1, mode="reflect"), (SCALAR,)),
+    "tril scalar": (lambda xp, x: xp.tril(x), (SCALAR,)),
+    "tril None": (lambda xp, x: xp.tril(x, None), (SQUARE,)),
+    "tril fraction": (lambda xp, x: xp.tril(x, 0.5), (SQUARE,)),
+    "diag fraction": (lambda xp, x: xp.diag(x, 1.5), (INTS[0],)),
+    "trace fraction": (lambda xp, x: xp.trace(x, 1.5), (SQUARE,)),
+    "rot90 vector": (lambda xp, x: xp.rot90(x, 2), (INTS[0],)),
+    "rot90 same axes": (lambda xp, x: xp.rot90(x, 2, (0, -2)), (SQUARE,)),
+    "tensordot fraction": (lambda xp, x: xp.tensordot(x, x, 1.0), (SQUARE,)),
+    "take of a scalar": (lambda xp, x: xp.take(x, [0, 0], axis=-1), (SCALAR,)),
+    "take nothing": (lambda xp, x: xp.take(x, [], axis=0), (SQUARE,)),
+    "take truths": (lambda xp, x: xp.take(x, np.array([True]), axis=0), (SQUARE[:1],)),
+    "take of nothing": (lambda xp, x: xp.take(x, [0], axis=0, mode="clip"), (EMPTY,)),
+    "clip below": (lambda xp, x: xp.clip(x, -5, 4), (INTS.astype("u1"),)),
+    "clip to nothing": (lambda xp, x: xp.clip(x, 0, -5), (INTS.astype("u1"),)),
+    "clip above": (lambda xp, x: xp.clip(x, 300, None), (INTS.astype("u1"),)),
+    "where nothing": (lambda xp, x: xp.where(x[:, 0] > 0, x[:, 0].astype("u1"), -5), (EMPTY,)),
+    "round truths": (lambda xp, x: xp.round(x, 1), (SQUARE > 5,)),
+    "partition place": (lambda xp, x: xp.partition(x, 7), (SQUARE,)),
+    "bincount matrix": (lambda xp, x: xp.bincount(x), (INTS,)),
+    "bincount fractions": (lambda xp, x: xp.bincount(x), (np.ones(3),)),
+    "bincount weights": (lambda xp, x: xp.bincount(x, np.ones(2)), (INTS[0],)),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_what_numpy_refuses_is_refused_when_it_is_built(name: str) -> None:
+    function, args = EDGES[name]
+    check(function, *args)
+
+
+def test_arrays_whose_size_depends_on_values_are_stacked() -> None:
+    x = lz.array(np.arange(4.0))
+    assert lz.stack([x[x > 1], np.ones(2), x[x < 2]]).shape == (3, 2)
+    assert lz.stack([x[x > 1], x[x < 2]], axis=1).shape == (None, 2)
+    with pytest.raises(ValueError, match="same shape"):
+        lz.stack([x[x > 1], np.ones(2), np.ones(3)])
+
+
 def test_descending_order_keeps_equal_elements_in_theirs() -> None:
     data = np.array([[2, 1, 2, 3, 1], [5, 5, 4, 5, 0]])
     x = lz.array(data)

@@ -109,6 +109,13 @@ def test_lazy_bounds_of_a_slice_leave_the_size_open() -> None:
     assert (x[:, : n - 1] * 2).sum(axis=1).shape == (2, 4)
 
 
+def test_a_known_integer_is_within_bounds_even_if_nothing_is_picked() -> None:
+    x = lz.array(np.ones((1, 1)))
+    with pytest.raises(IndexError, match="out of bounds"):
+        x[np.zeros((2, 0), int), lz.array(1)]
+    assert x[np.zeros((2, 0), int), lz.array(0)].shape == (2, 0)
+
+
 def test_a_lazy_integer_takes_an_axis_away() -> None:
     x = lz.array(np.arange(6).reshape(2, 3))
     assert x[x[0, 1]].shape == (3,)
