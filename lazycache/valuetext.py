@@ -10,7 +10,7 @@ from lazycache.nests import NATIVES, is_nest, members
 
 _LONG = 60
 _MOST_BITS = 256
-_MOST_MEMBERS = 20
+_MOST_MEMBERS = 100
 _DEEPEST = 4
 _BRACKETS: dict[type, tuple[str, str]] = {dict: ("{", "}"), list: ("[", "]"), tuple: ("(", ")")}
 _READABLE = frozenset({"datetime", "decimal", "fractions", "pathlib", "uuid", "zoneinfo"})

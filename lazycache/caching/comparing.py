@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from lazycache_storage.record import Ingredient, Record
     from lazycache_storage.store import Store
 
+_LONG_TEXT = 120
+_BETWEEN = ", "
 _BY_DATE = ("hash_by_file_date", "hash_by_file_stat")
 
 CODE = "code"
@@ -159,12 +161,29 @@ def _compare_argument(name: str, before: Ingredient | None, after: Ingredient | 
         return Compared(label, hasher, then, now, True, True, "")
     if before is not None and after is not None and before.hasher != after.hasher and _is_rule(before, after):
         then, now = f"{then} by {before.hasher}", f"{now} by {after.hasher}"
-    text = f"was {then}, is {now}" if then != now else f"was another {now}"
+    was, is_now = _differing(then, now)
+    text = f"was {was}, is {is_now}" if then != now else f"was another {now}"
     if then == now and hasher in _BY_DATE:
         text += " (another size, or another fraction of a second)"
     if then == now and hasher == "call":
         text = f"{now}, of which something changed"
     return Compared(label, hasher, then, now, False, True, f"{label}: {text}")
+
+
+def _differing(then: str, now: str) -> tuple[str, str]:
+    """Return two texts; where they are long, only the members that differ."""
+    if max(len(then), len(now)) <= _LONG_TEXT:
+        return then, now
+    before, after = then.split(_BETWEEN), now.split(_BETWEEN)
+    shorter = min(len(before), len(after))
+    start = next((n for n in range(shorter) if before[n] != after[n]), shorter)
+    end = next((n for n in range(shorter - start) if before[-1 - n] != after[-1 - n]), shorter - start)
+
+    def middle(members: list[str]) -> str:
+        text = _BETWEEN.join(members[start : len(members) - end]) or "nothing"
+        return f"{'…' if start else ''}{text}{'…' if end else ''}"
+
+    return middle(before), middle(after)
 
 
 def _is_rule(before: Ingredient, after: Ingredient) -> bool:

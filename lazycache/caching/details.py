@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from lazycache_storage.record import FileState, Ingredient, Record
 
 _TEXT_LIMIT = 160
+_NEST_LIMIT = 1000
 _MOST_NODES = 10
+_FEW = 8
 _STATISTICS_BYTES = 8 << 20
 
 
@@ -84,12 +86,12 @@ def _ingredient(argument: Any) -> tuple[str, bytes, str]:
     if isinstance(argument, HashedLeaf):
         return argument._hasher, argument._token or b"", _shortened(argument._text)
     if isinstance(argument, computed):
-        return "value", node_token(argument), _shortened(_described(argument._value))
+        return "value", node_token(argument), _described(argument._value)
     if isinstance(argument, Node):
         return "call", node_token(argument), summary(argument, _TEXT_LIMIT)
     token, nodes = nest_token(argument, node_token), find_nodes(argument)[:_MOST_NODES]
     if not nodes:
-        return "value", token, _shortened(content_text(argument, _TEXT_LIMIT))
+        return "value", token, _content(argument)
     texts = ", ".join(summary(node, _TEXT_LIMIT) for node in nodes)
     return "value", token, _shortened(f"{value_text(argument)} of {texts}")
 
@@ -101,10 +103,24 @@ def _shortened(text: str) -> str:
     return f"{text[:half]}…{text[-half:]}"
 
 
+def _content(value: Any) -> str:
+    """Return what is in a value; settings, of which one is to be found that changed, in a longer text."""
+    if isinstance(value, str | bytes):
+        return _shortened(content_text(value, _TEXT_LIMIT))
+    return content_text(value, _NEST_LIMIT)
+
+
 def _described(value: Any) -> str:
     """Return a text of a value, with what tells two of them apart."""
-    text = content_text(value, _TEXT_LIMIT)
-    if not isinstance(value, np.ndarray) or value.dtype.kind not in "iuf" or not 0 < value.nbytes <= _STATISTICS_BYTES:
+    text = _content(value)
+    if not isinstance(value, np.ndarray) or not value.size:
+        return text
+    if value.flags.f_contiguous and not value.flags.c_contiguous:
+        text += ", in Fortran order"
+    if value.dtype.kind not in "iuf":
+        is_short = value.size <= _FEW and not value.dtype.hasobject
+        return f"{text}: {_shortened(str(value.tolist()))}" if is_short else text
+    if value.nbytes > _STATISTICS_BYTES:
         return text
     missing = int(np.isnan(value).sum())
     if missing == value.size:

@@ -142,6 +142,33 @@ def test_a_changed_argument_shows_what_is_in_it(cache: Cache, before: Any, after
     assert cache.explain(configured(after)).causes == (f"argument options: {told}",)
 
 
+def settings(**changes: Any) -> dict[str, Any]:
+    return {f"setting{n}": n for n in range(40)} | {"inner": {"rates": [0.5, 0.25]}} | changes
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (settings(), settings(setting7=-1), "was …'setting7': 7…, is …'setting7': -1…"),
+        (settings(), settings(inner={"rates": [0.5, 0.125]}), "was …0.25]}}, is …0.125]}}"),
+        (settings(), settings(new=1), "was …0.25]}}, is …0.25]}, 'new': 1}"),
+        ([*range(50)], [*range(20), *range(21, 50)], "was …20…, is …nothing…"),
+        (np.zeros((30, 20)), np.asfortranarray(np.zeros((30, 20))), "mean 0, 0 NaN"),
+        (np.array(["a", "b"]), np.array(["a", "c"]), ": ['a', 'b'], is ndarray(shape=(2,), dtype=<U1): ['a', 'c']"),
+        (np.array([True, False]), np.array([True, True]), ": [True, False], is ndarray(shape=(2,), dtype=bool): [T"),
+    ],
+)
+def test_a_long_argument_shows_the_member_that_changed(cache: Cache, before: Any, after: Any, told: str) -> None:
+    @pure(version=1, name="configured")
+    def configured(options: Any) -> int:
+        return 1
+
+    cache(configured(before))
+    (cause,) = cache.explain(configured(after)).causes
+    assert told in cause
+    assert "was another" not in cause
+
+
 # -- code ---------------------------------------------------------------------
 
 PROGRAM = """
