@@ -5,8 +5,9 @@ the same way, the functions, methods, classes and constants of the user's own
 modules that it refers to. What does not: comments, docstrings, layout, line
 numbers, annotations, and installed packages beyond their names.
 
-Not seen: names that are put together while the code runs (``getattr(module,
-name)``, ``globals()[name]``).
+Names in constant texts count as well: ``getattr(module, "helper")``,
+``globals()["helper"]``. Not seen: names that are put together while the code
+runs (``getattr(module, name)``).
 
 The work is done in `lazycache.fingerprint.taking`, which is imported when the
 first function is met: a process that only uses versions never pays for it.

@@ -8,7 +8,7 @@ whose object the function changes: ``TABLE[key] = value`` is ``("TABLE", STORED)
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from .syntax import FunctionNode
 
@@ -77,9 +77,9 @@ def find_names(node: FunctionNode) -> Names:
     >>> find_names(tree.body[0]).chains
     (('RATE',), ('mod', 'helper'))
     """
-    scopes = _Analysis(node).scopes
+    analysis = _Analysis(node)
+    scopes, free = analysis.scopes, analysis.global_chains
     top = scopes[0]
-    free: set[Chain] = set()
     rebound: set[str] = set()
     taken: dict[tuple[int, str], set[Chain]] = {}
     for scope in scopes:
@@ -126,6 +126,7 @@ class _Analysis:
 
     def __init__(self, node: FunctionNode) -> None:
         self.scopes: list[_Scope] = []
+        self.global_chains: set[Chain] = set()
         self.stack: list[tuple[ast.AST, _Scope]] = []
         self._enter_function(node, None)
         while self.stack:
@@ -162,6 +163,9 @@ class _Analysis:
             self._class(node, scope)
         elif isinstance(node, _Comprehension):
             self._comprehension(node, scope)
+        elif isinstance(node, ast.Call):
+            self._named_by_text(node, scope)
+            self._push(_children(node), scope)
         elif isinstance(node, ast.Import | ast.ImportFrom):
             _record_import(node, scope)
         else:
@@ -200,7 +204,23 @@ class _Analysis:
             if chain is not None:
                 scope.loads.add(chain)
                 return
+        self._named_by_text(node, scope)
         self._push(_children(node), scope)
+
+    def _named_by_text(self, node: ast.AST, scope: _Scope) -> None:
+        """Note ``getattr(mod, "helper")``, ``globals()["helper"]`` and the like, whose text is a constant."""
+        names: list[str] = []
+        place: ast.AST | None = node
+        while place is not None and not isinstance(place, ast.Name):
+            found = (place.attr, place.value) if isinstance(place, ast.Attribute) else member_by_text(place)
+            if found is None:
+                return
+            names.append(found[0])
+            place = found[1]
+        if place is None:
+            self.global_chains.add(tuple(reversed(names)))
+        elif names:
+            scope.loads.add((place.id, *reversed(names)))
 
     def _class(self, node: ast.ClassDef, scope: _Scope) -> None:
         scope.bound.add(node.name)
@@ -243,6 +263,37 @@ def chain_of(node: ast.AST, *, through_items: bool = False) -> Chain | None:
             return None
         node = node.value
     return (node.id, *reversed(attributes))
+
+
+def member_by_text(node: ast.AST) -> tuple[str, ast.AST | None] | None:
+    """Return the name in ``getattr(of, "name")``, ``vars(of)["name"]`` or the like, and `of`; None for the globals."""
+    if isinstance(node, ast.Call):
+        if _is_call(node, "getattr", 2, 3) and (name := _text(node.args[1])) is not None:
+            return name, node.args[0]
+        if (
+            isinstance(node.func, ast.Attribute)
+            and node.func.attr == "get"
+            and _is_call(node.func.value, "globals", 0, 0)
+        ):
+            name = _text(node.args[0]) if node.args else None
+            return None if name is None else (name, None)
+    if not isinstance(node, ast.Subscript) or (name := _text(node.slice)) is None:
+        return None
+    if isinstance(node.value, ast.Attribute) and node.value.attr == "__dict__":
+        return name, node.value.value
+    if _is_call(node.value, "globals", 0, 0):
+        return name, None
+    return (name, node.value.args[0]) if _is_call(node.value, "vars", 1, 1) else None
+
+
+def _is_call(node: ast.AST, name: str, least: int, most: int) -> TypeGuard[ast.Call]:
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id != name:
+        return False
+    return least <= len(node.args) <= most and not any(isinstance(argument, ast.Starred) for argument in node.args)
+
+
+def _text(node: ast.AST) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 def _record_import(node: ast.Import | ast.ImportFrom, scope: _Scope) -> None:

@@ -30,6 +30,38 @@ class Case:
 
 OF_FUNCTIONS = (
     Case(
+        "names in constant texts",
+        """\
+import lib
+def first(x): return x + 1
+def second(x): return x + 2
+def third(x): return x + 3
+class Steps:
+    def fourth(self, x): return x + 4
+def run(x, first=None):
+    found = globals()["first"](x), globals().get("second")(x)
+    found += vars(lib)["fifth"](x), lib.__dict__["sixth"](x), getattr(lib, "inner").seventh(x)
+    return found, getattr(lib, "nine", 9)
+""",
+        lib="""\
+import types
+def fifth(x): return x + 5
+def sixth(x): return x + 6
+class inner:
+    def seventh(x): return x + 7
+def eighth(x): return x + 8
+""",
+        counts=(
+            ("x + 1", "x + 10"),
+            ("x + 2", "x + 20"),
+            ("x + 5", "x + 50"),
+            ("x + 6", "x + 60"),
+            ("x + 7", "x + 70"),
+            ("import types", "nine = 10"),
+        ),
+        keeps=(("x + 3", "x + 30"), ("x + 4", "x + 40"), ("x + 8", "x + 80")),
+    ),
+    Case(
         "its own text",
         '''\
 import os  # imports
