@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from lazycache.caching.codes import name_changes
+from lazycache.valuetext import clip
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError
 from lazycache_storage.layout import KEY_BYTES
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from lazycache_storage.store import Store
 
 _LONG_TEXT = 120
+_LONGEST_TEXT = 300
 _BETWEEN = ", "
 _BY_DATE = ("hash_by_file_date", "hash_by_file_stat")
 
@@ -163,6 +165,8 @@ def _compare_argument(name: str, before: Ingredient | None, after: Ingredient | 
         then, now = f"{then} by {before.hasher}", f"{now} by {after.hasher}"
     was, is_now = _differing(then, now)
     text = f"was {was}, is {is_now}" if then != now else f"was another {now}"
+    if then.startswith("{") and sorted(then[1:-1].split(_BETWEEN)) == sorted(now[1:-1].split(_BETWEEN)):
+        text += " (the order of a dict counts: its hasher may be lazycache.unordered)"
     if then == now and hasher in _BY_DATE:
         text += " (another size, or another fraction of a second)"
     if then == now and hasher == "call":
@@ -180,7 +184,7 @@ def _differing(then: str, now: str) -> tuple[str, str]:
     end = next((n for n in range(shorter - start) if before[-1 - n] != after[-1 - n]), shorter - start)
 
     def middle(members: list[str]) -> str:
-        text = _BETWEEN.join(members[start : len(members) - end]) or "nothing"
+        text = clip(_BETWEEN.join(members[start : len(members) - end]) or "nothing", _LONGEST_TEXT)
         return f"{'…' if start else ''}{text}{'…' if end else ''}"
 
     return middle(before), middle(after)
