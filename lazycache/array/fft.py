@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lazycache.array.backends import NUMPY_RULES
 from lazycache.array.creation import arange
 from lazycache.array.functions import array_function
-from lazycache.array.infer import Size
+from lazycache.array.infer import Shape, Size
 from lazycache.array.infer.dtypes import FLOAT64, DType, complex_dtype, real_dtype, result_type
-from lazycache.array.infer.reductions import normalize_axes, normalize_axis
+from lazycache.array.infer.reductions import normalize_axis
 from lazycache.array.node import make
 from lazycache.array.operands import Operand, operand
 from lazycache.nodes import NO_KWARGS
@@ -76,6 +77,7 @@ def _one(name: str) -> Callable[..., LazyArray]:
     def transform(x: Any, /, n: int | None = None, axis: int = -1, norm: Any = None) -> LazyArray:
         found = operand(x)
         _check_norm(norm)
+        n = None if n is None else operator.index(n)
         position = normalize_axis(axis, len(found.shape))
         size = found.shape[position]
         length = _size(name, size, n)
@@ -93,6 +95,23 @@ def _one(name: str) -> Callable[..., LazyArray]:
     return transform
 
 
+def _sizes(inner: str, shape: Shape, axes: list[int], lengths: Sequence[int | None] | None) -> list[Size]:
+    """Return the sizes after transforms along several axes, in numpy's order: an axis may be named twice."""
+    if not axes and inner in ("rfft", "irfft"):
+        raise IndexError(f"a transform by {inner} needs an axis")
+    points = [shape[at] if lengths is None or lengths[place] == -1 else lengths[place] for place, at in enumerate(axes)]
+    if inner == "irfft" and lengths is None:
+        points[-1] = _size(inner, shape[axes[-1]], None)
+    sizes = list(shape)
+    order = range(len(axes))
+    for place in order if inner == "irfft" else reversed(order):
+        at, n = axes[place], points[place]
+        length = _size(inner if place == len(axes) - 1 else "fft", sizes[at], n)
+        _check_points(n if n is not None else length if inner == "irfft" else sizes[at])
+        sizes[at] = length
+    return sizes
+
+
 def _many(name: str, default_axes: tuple[int, ...] | None) -> Callable[..., LazyArray]:
     inner = name.rstrip("n2")
 
@@ -100,21 +119,14 @@ def _many(name: str, default_axes: tuple[int, ...] | None) -> Callable[..., Lazy
         found = operand(x)
         _check_norm(norm)
         ndim = len(found.shape)
-        if axes is None:
-            chosen = tuple(range(ndim)) if s is None else tuple(range(ndim - len(s), ndim))
-        else:
-            chosen = tuple(axes)
-        lengths = tuple(s) if s is not None else (None,) * len(chosen)
+        meant = axes if axes is not None else range(ndim) if s is None else range(-len(s), 0)
+        chosen = tuple(meant)
+        lengths = tuple(None if n is None else operator.index(n) for n in (s if s is not None else chosen))
         _check_real(inner, found)
         if len(lengths) != len(chosen):
             raise ValueError("Shape and axes have different lengths.")
-        sizes = list(found.shape)
-        for place, (axis, n) in enumerate(zip(normalize_axes(chosen, ndim), lengths, strict=True)):
-            last = place == len(chosen) - 1
-            length = _size(inner if last else "fft", sizes[axis], None if n == -1 else n)
-            _check_points(length if inner == "irfft" and last else n if n is not None else sizes[axis])
-            sizes[axis] = length
-        dtype = _complex(_dtype_of(found))
+        sizes = _sizes(inner, found.shape, [normalize_axis(axis, ndim) for axis in chosen], s and lengths)
+        dtype = _complex(_dtype_of(found)) if chosen else found.dtype
         if inner == "irfft":
             # Over several axes the last transform is of complex numbers.
             dtype = real_dtype(dtype) if len(chosen) > 1 else _real(_dtype_of(found))
@@ -150,7 +162,8 @@ irfft2 = _many("irfft2", (-2, -1))
 def _shift(name: str) -> Callable[..., LazyArray]:
     def shift(x: Any, /, axes: Any = None) -> LazyArray:
         found = operand(x)
-        normalize_axes(axes, len(found.shape))
+        for axis in () if axes is None else axes if isinstance(axes, (tuple, list)) else (axes,):
+            normalize_axis(axis, len(found.shape))
         options = {} if axes is None else {"axes": axes}
         called = array_function(f"fft.{name}")
         return make(called, (found.arg,), options or NO_KWARGS, found.shape, found.dtype, found.backend)

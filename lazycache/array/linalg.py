@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.linalg import LinAlgError
 
+from lazycache.array.backends import NUMPY_RULES
 from lazycache.array.functions import array_function
 from lazycache.array.infer import Shape
 from lazycache.array.infer import linalg as rules
 from lazycache.array.infer.dtypes import INTP, DType, complex_dtype, inexact_dtype, real_dtype, result_type
-from lazycache.array.infer.reductions import normalize_axis, reduced
+from lazycache.array.infer.reductions import check_identity, normalize_axes, normalize_axis, reduced
 from lazycache.array.manipulation import diagonal as _diagonal
 from lazycache.array.manipulation import matrix_transpose
 from lazycache.array.node import make
@@ -83,11 +84,13 @@ def inv(x: Any, /) -> LazyArray:
 def pinv(x: Any, /, rcond: Any = None, *, rtol: Any = None, hermitian: bool = False) -> LazyArray:
     """Return the pseudo-inverse."""
     found = operand(x)
-    rows, columns = rules.check_matrix(found.shape)
+    rows, columns = rules.check_matrix(found.shape, square=hermitian and 0 not in found.shape[-2:])
     options = {**({} if rcond is None else {"rcond": rcond}), **({} if rtol is None else {"rtol": rtol})}
     if hermitian:
         options["hermitian"] = True
-    return _node("pinv", found, (*found.shape[:-2], columns, rows), inexact_dtype(found.dtype), **options)
+    # Of an empty one numpy gives an array like it, without a look at it.
+    dtype = found.dtype if 0 in (rows, columns) and found.backend in NUMPY_RULES else inexact_dtype(found.dtype)
+    return _node("pinv", found, (*found.shape[:-2], columns, rows), dtype, **options)
 
 
 def det(x: Any, /) -> LazyArray:
@@ -147,6 +150,10 @@ def qr(x: Any, /, mode: str = "reduced") -> Any:
     if mode == "r":
         rows, columns = rules.check_matrix(found.shape)
         return _node("qr", found, (*found.shape[:-2], rules.smaller(rows, columns), columns), dtype, mode="r")
+    if mode == "raw":
+        rows, columns = rules.check_matrix(found.shape)
+        shapes = (*found.shape[:-2], columns, rows), (*found.shape[:-2], rules.smaller(rows, columns))
+        return parts("linalg.qr", (found.arg,), {"mode": mode}, found.backend, [(shape, dtype) for shape in shapes])
     left, right = rules.qr(found.shape, mode)
     options = {} if mode == "reduced" else {"mode": mode}
     return QRResult(*parts("linalg.qr", (found.arg,), options, found.backend, [(left, dtype), (right, dtype)]))
@@ -244,6 +251,8 @@ def matrix_rank(x: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: An
     """Return how many singular values are above a tolerance: `tol`, or `rtol` of the largest."""
     found = operand(x)
     shape = found.shape[:-2] if len(found.shape) > 1 else ()
+    if len(found.shape) > 1:
+        inexact_dtype(found.dtype)
     if tol is not None and rtol is not None:
         raise ValueError("`tol` and `rtol` can't be both set.")
     options = {name: operand(value).arg for name, value in (("tol", tol), ("rtol", rtol)) if value is not None}
@@ -270,7 +279,7 @@ def norm(x: Any, /, ord: Any = None, axis: Any = None, keepdims: bool = False) -
         raise ValueError("Improper number of dimensions to norm.")
     plain = axis is None and ord is None
     if not plain:
-        _check_order(ord, axes, ndim)
+        _check_order(ord, axes, found)
     shape = reduced(found.shape, tuple(axes), keepdims)
     options = {**({} if ord is None else {"ord": ord}), **({} if axis is None else {"axis": axis})}
     if keepdims:
@@ -278,15 +287,29 @@ def norm(x: Any, /, ord: Any = None, axis: Any = None, keepdims: bool = False) -
     return _node("norm", found, shape, _norm_dtype(found), **options)
 
 
-def _check_order(order: Any, axes: Any, ndim: int) -> None:
-    if len(axes) == 1 and isinstance(order, str):
+def _check_order(order: Any, axes: Any, x: Operand) -> None:
+    """Refuse a norm that vectors, or matrices, along `axes` do not have."""
+    if len(axes) == 1:
+        _check_vector_order(order, axes, x)
+        return
+    first, second = (normalize_axis(axis, len(x.shape)) for axis in axes)
+    if first == second:
+        raise ValueError("Duplicate axes given.")
+    if order not in (None, 2, -2, 1, -1, np.inf, -np.inf, "fro", "f", "nuc"):
+        raise ValueError("Invalid norm order for matrices.")
+    rows, columns = x.shape[first], x.shape[second]
+    smallest_of = {-1: columns, -2: rules.smaller(rows, columns), -np.inf: rows}
+    if smallest_of.get(order) == 0:
+        raise ValueError("zero-size array to reduction operation minimum which has no identity")
+    if order in (2, -2, "nuc"):
+        inexact_dtype(x.dtype)
+
+
+def _check_vector_order(order: Any, axes: Any, x: Operand) -> None:
+    if isinstance(order, str):
         raise ValueError(f"Invalid norm order '{order}' for vectors")
-    if len(axes) == 2:
-        first, second = (normalize_axis(axis, ndim) for axis in axes)
-        if first == second:
-            raise ValueError("Duplicate axes given.")
-        if order not in (None, 2, -2, 1, -1, np.inf, -np.inf, "fro", "f", "nuc"):
-            raise ValueError("Invalid norm order for matrices.")
+    if order == -np.inf:
+        check_identity(x.shape, axes, "minimum")
 
 
 def _norm_dtype(x: Operand) -> DType:
@@ -299,7 +322,11 @@ def _norm_dtype(x: Operand) -> DType:
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> LazyArray:  # noqa: A002
     """Return a norm over one axis, several, or all."""
     found = operand(x)
+    if isinstance(axis, list):
+        raise TypeError("'axis' must be None, an integer or a tuple of integers")
+    normalize_axes(axis, len(found.shape))
     shape = reduced(found.shape, axis, keepdims)
+    _check_vector_order(ord, axis, found)
     options = {**({} if axis is None else {"axis": axis}), **({"keepdims": True} if keepdims else {})}
     if ord != 2:
         options["ord"] = ord
@@ -310,6 +337,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> LazyA
     """Return a norm of matrices."""
     found = operand(x)
     rules.check_matrix(found.shape)
+    _check_order(ord, (-2, -1), found)
     shape = (*found.shape[:-2], *((1, 1) if keepdims else ()))
     options = {**({"keepdims": True} if keepdims else {}), **({} if ord == "fro" else {"ord": ord})}
     return _node("matrix_norm", found, shape, _norm_dtype(found), **options)
@@ -319,6 +347,11 @@ def cond(x: Any, /, p: Any = None) -> LazyArray:
     """Return the condition number."""
     found = operand(x)
     rules.check_matrix(found.shape)
+    if 0 in found.shape[-2:]:
+        raise LinAlgError("cond is not defined on empty arrays")
+    if p not in (None, 2, -2):
+        rules.check_matrix(found.shape, square=True)
+        _check_order(p, (-2, -1), found)
     dtype = real_dtype(inexact_dtype(found.dtype))
     return _node("cond", found, found.shape[:-2], dtype, **({} if p is None else {"p": p}))
 

@@ -216,6 +216,10 @@ def multi_dot(shapes: Sequence[Shape]) -> Shape:
     """Return the shape of a chain of products."""
     if len(shapes) < 2:
         raise ValueError("Expecting at least two arrays.")
+    for number, shape in enumerate(shapes):
+        inside = 0 < number < len(shapes) - 1
+        if len(shapes) > 2 and len(shape) != 2 and (inside or len(shape) != 1):
+            raise LinAlgError(f"{len(shape)}-dimensional array given. Array must be two-dimensional")
     out = shapes[0]
     for shape in shapes[1:]:
         out = dot(out, shape)
