@@ -14,14 +14,15 @@ class Notes:
 
     def claim_get(self, digest: Digest) -> bytes | None:
         """Return what was claimed under a digest."""
-        return self._rows.get(CLAIM_PREFIX + digest)
+        return self._read(CLAIM_PREFIX + digest)
 
     def claim_put(self, digest: Digest, data: bytes, *, expected: bytes | None) -> bool:
         """Write a claim if the present one is `expected`, None for none; return whether it was."""
+        row = CLAIM_PREFIX + digest
         with self._rows.transaction() as transaction:
-            if transaction.get(CLAIM_PREFIX + digest) != expected:
+            if self.signer.read_note(row, transaction.get(row)) != expected:
                 return False
-            transaction.put(CLAIM_PREFIX + digest, data)
+            transaction.put(row, self.signer.sign_note(row, data))
         return True
 
     def code_get(self, digest: Digest) -> bytes | None:
@@ -35,13 +36,14 @@ class Notes:
 
     def memo_get(self, digest: Digest) -> bytes | None:
         """Return the remembered content digest of a file."""
-        # Nobody signs these rows, and a wrong one would find the result of another file.
-        return None if self.signer.is_strict else self._rows.get(FILE_PREFIX + digest)
+        # A wrong one would find the result of another file.
+        return self._read(FILE_PREFIX + digest)
 
     def memo_put(self, digest: Digest, data: bytes) -> None:
         """Remember the content digest of a file."""
+        row = FILE_PREFIX + digest
         with self._rows.transaction() as transaction:
-            transaction.put(FILE_PREFIX + digest, data)
+            transaction.put(row, self.signer.sign_note(row, data))
 
     def duration_get(self, digest: Digest) -> bytes | None:
         """Return what is noted of how long the calls of a function take."""
@@ -51,3 +53,7 @@ class Notes:
         """Note how long the calls of a function take."""
         with self._rows.transaction() as transaction:
             transaction.put(TOOK_PREFIX + digest, data)
+
+    def _read(self, row: bytes) -> bytes | None:
+        """Return what a row says that decides which result is found."""
+        return self.signer.read_note(row, self._rows.get(row))

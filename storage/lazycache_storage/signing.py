@@ -1,4 +1,4 @@
-"""Signatures of records: which of them were written by somebody who knows the secret.
+"""Signatures of records and notes: which of them were written by somebody who knows the secret.
 
 A signature covers everything in a record that decides what is loaded, and the
 key that the record is under; the objects count by their names, which are
@@ -18,6 +18,8 @@ SHORTEST_SECRET = 16
 """Bytes; a shorter secret could be guessed."""
 
 _DOMAIN = b"lazycache record signature 1\0"
+_NOTE_DOMAIN = b"lazycache note signature 1\0"
+_SIGNED_NOTE = b"lazycache signed\0"
 _MOST_VOUCHED = 100_000
 
 
@@ -90,6 +92,26 @@ class Signer:
     def vouches(self, record: Record) -> bool:
         """Tell whether the content of a record was under a valid signature when it was read or written here."""
         return self.is_active and _content(record) in self._vouched
+
+    def sign_note(self, row: bytes, data: bytes) -> bytes:
+        """Return what is to be written in a row that is no record."""
+        return _SIGNED_NOTE + self._note_signature(row, data) + data if self.is_active else data
+
+    def read_note(self, row: bytes, written: bytes | None) -> bytes | None:
+        """Return what a row says; None if it is not there, or does not count."""
+        if written is None or not written.startswith(_SIGNED_NOTE):
+            return None if self.is_strict else written
+        import hmac
+
+        start = len(_SIGNED_NOTE) + sha256().digest_size
+        signature, data = written[len(_SIGNED_NOTE) : start], written[start:]
+        is_valid = not self.is_active or hmac.compare_digest(signature, self._note_signature(row, data))
+        return data if is_valid else None
+
+    def _note_signature(self, row: bytes, data: bytes) -> bytes:
+        import hmac
+
+        return hmac.digest(self._secret, _NOTE_DOMAIN + row + data, "sha256")
 
     def _vouch(self, record: Record) -> None:
         if len(self._vouched) >= _MOST_VOUCHED:

@@ -217,12 +217,41 @@ def test_an_array_that_was_compared_cannot_be_changed_by_others(path: str) -> No
         assert not array.any()
 
 
-def test_file_digests_that_nobody_signed_are_not_believed(ours: str) -> None:
-    with Store(ours, signer=signer()) as store:
+def test_file_digests_and_claims_that_nobody_signed_are_not_believed(ours: str) -> None:
+    with Store(ours) as store:
         store.memo_put(A, B)
-        assert store.memo_get(A) == B
+        store.claim_put(A, b"theirs", expected=None)
+    with Store(ours, signer=signer()) as store:
+        assert (store.memo_get(A), store.claim_get(A)) == (B, b"theirs")
     with Store(ours, signer=signer("strict")) as store:
-        assert store.memo_get(A) is None
+        assert (store.memo_get(A), store.claim_get(A)) == (None, None)
+        store.memo_put(A, A)
+        assert store.claim_put(A, b"ours", expected=None)
+        assert not store.claim_put(A, b"again", expected=None)
+        assert (store.memo_get(A), store.claim_get(A)) == (A, b"ours")
+    for mode in (Signer(), signer(), signer("strict")):
+        with Store(ours, signer=mode) as store:
+            assert (store.memo_get(A), store.claim_get(A)) == (A, b"ours")
+
+
+@pytest.mark.parametrize("mode", ["on", "strict"])
+def test_a_signed_note_counts_in_its_own_row_alone(ours: str, mode: Any) -> None:
+    with Store(ours, signer=signer(mode)) as store:
+        store.memo_put(A, A)
+        signed = store.index.get(b"file:" + A)
+        assert signed is not None
+        expected = hmac.new(SECRET, b"lazycache note signature 1\0file:" + A + A, hashlib.sha256).digest()
+        assert signed == b"lazycache signed\0" + expected + A
+        for row in (b"file:" + B, b"claim:" + A):
+            store.index.put(row, signed)
+        for position in range(len(signed)):
+            forged = bytearray(signed)
+            forged[position] ^= 1
+            store.index.put(b"file:" + A, bytes(forged))
+            # With the mark gone it is a note that nobody signed.
+            assert store.memo_get(A) == (bytes(forged) if mode == "on" and position < 17 else None)
+        assert store.memo_get(B) is None
+        assert store.claim_get(A) is None
 
 
 def test_a_signature_is_an_hmac_of_the_record_under_its_key(ours: str) -> None:
