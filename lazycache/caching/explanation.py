@@ -133,6 +133,8 @@ class _Explaining:
 
     def _miss(self, missing: list[tuple[Node, bool]]) -> Explanation:
         causes, nearest, notes = self._causes(self._root)
+        if self._stores[0].store is None:
+            causes.insert(0, f"the store {self._stores[0].path} cannot be opened: nothing is found there, or kept")
         others = [(node, waits) for node, waits in missing if node._key != self._key]
         causes += [_need(summary(node)) for node, _ in others]
         below = [self._cause_below(node) for node, waits in others if not waits]

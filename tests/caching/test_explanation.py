@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from lazycache import Cache, computed, explain, hash_by_file_content, hash_by_file_date, pure
+from lazycache.errors import CacheFaultWarning
 
 
 def make(version: int) -> Any:
@@ -387,6 +388,13 @@ def test_the_mode_is_told(cache: Cache) -> None:
     assert off.startswith("mode is off")
     assert refresh.startswith("mode is refresh")
     assert Cache(cache.path, mode="ro").explain(make(1)(3)).hit
+
+
+def test_a_store_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.warns(CacheFaultWarning):
+        (cause, *_) = Cache(tmp_path / "file").explain(make(1)(3)).causes
+    assert cause.startswith(f"the store {tmp_path / 'file'} cannot be opened")
 
 
 def test_what_is_never_kept_is_told(cache: Cache) -> None:
