@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lazycache.array.infer.broadcasting import size_of
@@ -14,16 +14,47 @@ if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray
 
 
-def size(node: Node, in_bytes: bool = False) -> int:
-    """Return the elements, or bytes, of a node's value; 0 where it is not known, or is no array."""
+def known_size(node: Node, in_bytes: bool = False) -> int | None:
+    """Return the elements, or bytes, of a node's value; None where they are not known, or it is no array."""
     if not isinstance(node, ArrayNode) or getattr(node._function, "n_outputs", None):
-        return 0
+        return None
     count = size_of(node._shape)
-    if count is None:
-        return 0
-    if not in_bytes:
+    if count is None or not in_bytes:
         return count
-    return 0 if node._dtype is None else count * node._dtype.itemsize
+    itemsize: int | None = None if node._dtype is None else node._dtype.itemsize
+    return None if itemsize is None else count * itemsize
+
+
+def size(node: Node, in_bytes: bool = False) -> int:
+    """Return the elements, or bytes, of a node's value as far as they are known."""
+    return known_size(node, in_bytes) or 0
+
+
+def footprint(order: Sequence[Node], include_inputs: bool = True, in_bytes: bool = False) -> list[int]:
+    """Return the combined size of what is held at each step of a computation.
+
+    Parameters
+    ----------
+    order : sequence of Node
+        All that are computed, inputs first.
+    include_inputs, in_bytes : bool
+        See `History.history_size_footprint`.
+    """
+    uses = Counter(id(dep) for node in order for dep in node._deps)
+    inputs = [node for node in order if not node._deps]
+    present = sum(size(node, in_bytes) for node in inputs) if include_inputs else 0
+    steps = [present]
+    for node in order:
+        if not node._deps:
+            continue
+        present += size(node, in_bytes)
+        steps.append(present)
+        for dep in node._deps:
+            uses[id(dep)] -= 1
+            if uses[id(dep)] == 0 and (include_inputs or dep._deps):
+                present -= size(dep, in_bytes)
+                steps.append(present)
+    return steps
 
 
 def function_name(node: Node) -> str:
@@ -69,22 +100,7 @@ class History:
         >>> (lz.sin(x) + 1.0).history_size_footprint()
         [4, 8, 4, 8, 4]
         """
-        order = self._history()
-        uses = Counter(id(dep) for node in order for dep in node._deps)
-        inputs = [node for node in order if not node._deps]
-        present = sum(size(node, in_bytes) for node in inputs) if include_inputs else 0
-        footprint = [present]
-        for node in order:
-            if not node._deps:
-                continue
-            present += size(node, in_bytes)
-            footprint.append(present)
-            for dep in node._deps:
-                uses[id(dep)] -= 1
-                if uses[id(dep)] == 0 and (include_inputs or dep._deps):
-                    present -= size(dep, in_bytes)
-                    footprint.append(present)
-        return footprint
+        return footprint(self._history(), include_inputs, in_bytes)
 
     def history_peak_size(self, include_inputs: bool = True, in_bytes: bool = False) -> int:
         """Return the greatest combined size of intermediates at any step; see `history_size_footprint`.
@@ -126,11 +142,11 @@ class History:
         >>> y.history_stats(lambda node: node.size)["matmul"]
         16
         """
-        count = _STATISTICS[fn] if isinstance(fn, str) else fn
+        count = statistic(fn)
         stats: dict[str, Any] = {}
         for node in self._history():
             name = function_name(node)
-            stats[name] = stats.get(name, 0) + count(node)  # type: ignore[arg-type]
+            stats[name] = stats.get(name, 0) + count(node)
         return stats
 
     def history_fn_frequencies(self) -> dict[str, int]:
@@ -138,7 +154,16 @@ class History:
         return self.history_stats("count")
 
 
-_STATISTICS: dict[str, Callable[[Any], float]] = {
+def statistic(fn: Callable[[Any], Any] | str) -> Callable[[Any], Any]:
+    """Return the function of a node that a name stands for, or the function that is given."""
+    if not isinstance(fn, str):
+        return fn
+    if fn not in STATISTICS:
+        raise ValueError(f"fn is {fn!r}, expected a function or one of {', '.join(map(repr, STATISTICS))}")
+    return STATISTICS[fn]
+
+
+STATISTICS: dict[str, Callable[[Any], float]] = {
     "count": lambda _: 1,
     "sizein": lambda node: sum(size(dep) for dep in node._deps),
     "sizeout": size,

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+POINTS = 72.0
+"""In an inch."""
+
 
 def open_axes(ax: Axes | None, figsize: tuple[float, float]) -> tuple[Figure, Axes]:
     """Return the figure and the axes to draw in: those given, or new ones.
@@ -24,8 +27,18 @@ def open_axes(ax: Axes | None, figsize: tuple[float, float]) -> tuple[Figure, Ax
     return figure, figure.subplots()
 
 
-def draw_legend(ax: Axes, paint: Paint, where: Literal["below", "right"], columns: int = 1) -> None:
-    """Say what the colours mean: a legend for names, a colour bar for numbers."""
+def explain(
+    ax: Axes, note: str, paint: Paint | None, where: Literal["below", "right"] = "right", columns: int = 1
+) -> None:
+    """Say what is missing, if anything is, and what the colours mean, if that is wanted."""
+    if note:
+        ax.set_title(note, fontsize=9, style="italic")
+    if paint is not None:
+        _draw_legend(ax, paint, where, columns)
+
+
+def _draw_legend(ax: Axes, paint: Paint, where: Literal["below", "right"], columns: int) -> None:
+    """Draw a legend for names, a colour bar for numbers."""
     if paint.scale is not None:
         colors = need("matplotlib.colors")
         colours = colors.LinearSegmentedColormap.from_list("lazycache", SCALE)
@@ -74,6 +87,17 @@ def _write_legend(ax: Axes, handles: list[Any], labels: list[str], **options: An
 def write(ax: Axes, x: float, y: float, text: str, **options: Any) -> None:
     """Write a text that is taken as it is: a dollar sign begins no formula."""
     ax.text(x, y, text, parse_math=False, **options)
+
+
+def count_along(axis: Any, most: int = 10) -> None:
+    """Have whole numbers at the ticks of an axis that counts something."""
+    axis.set_major_locator(need("matplotlib.ticker").MaxNLocator(nbins=most, integer=True, min_n_ticks=1))
+
+
+def room_of(ax: Axes) -> tuple[float, float]:
+    """Return the width and the height of the axes on paper, in points."""
+    extent = ax.get_window_extent()
+    return extent.width * POINTS / ax.figure.dpi, extent.height * POINTS / ax.figure.dpi
 
 
 def hide_frame(ax: Axes) -> None:

@@ -8,12 +8,15 @@ also goes from dark to light.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 from lazycache.draw.labels import INPUT, VARIABLE, function_of, is_array, is_input, is_variable, short_names
-from lazycache.draw.recorded import find_records
+from lazycache.draw.optional import need
+from lazycache.draw.recorded import KEYLESS, find_records
+from lazycache.draw.selecting import Selection
 from lazycache.graph import find_nodes
 from lazycache.nodes import Node
 from lazycache.valuetext import clip
@@ -40,6 +43,27 @@ LINE = "#8a8f98"
 BORDER = "#4d4d4d"
 _SPREAD = 50
 _LONG = 32
+_HEX = re.compile("#[0-9a-fA-F]{6}")
+
+
+class Look(NamedTuple):
+    """What colours are to show.
+
+    Attributes
+    ----------
+    color_by : {"function", "variable", "size", "seconds", "cached"}
+    variables : nest of nodes, optional
+        For ``"variable"``: the inputs that change; by default every Variable.
+    cache : Cache, optional
+        For ``"seconds"`` and ``"cached"``; by default the default cache.
+    colors : mapping, optional
+        Colours of entries, by the names that the legend shows.
+    """
+
+    color_by: ColorBy = "function"
+    variables: Any = None
+    cache: Any = None
+    colors: Mapping[str, Any] | None = None
 
 
 class Entry(NamedTuple):
@@ -89,42 +113,35 @@ class Paint(NamedTuple):
     scale: Scale | None = None
 
 
-def paint(
-    nodes: Sequence[Node],
-    color_by: ColorBy,
-    variables: Any = None,
-    cache: Any = None,
-    colors: Mapping[str, str] | None = None,
-) -> Paint:
-    """Return the colours of nodes.
-
-    Parameters
-    ----------
-    nodes : sequence of Node
-        Inputs first.
-    color_by : {"function", "variable", "size", "seconds", "cached"}
-    variables : nest of nodes, optional
-        For ``"variable"``: the inputs that change; by default every Variable.
-    cache : Cache, optional
-        For ``"seconds"`` and ``"cached"``; by default the default cache.
-    colors : mapping, optional
-        Colours of categories, by the names that the legend shows.
-    """
+def paint(selection: Selection, look: Look) -> Paint:
+    """Return the colours of nodes."""
+    color_by, nodes = look.color_by, selection.nodes
     if color_by not in get_args(ColorBy):
         raise ValueError(f"color_by is {color_by!r}, expected one of {', '.join(map(repr, get_args(ColorBy)))}")
-    chosen = {} if colors is None else colors
+    chosen = named_colours(look.colors)
     if color_by == "function":
         return by_function([function_of(node) for node in nodes], chosen)
     if color_by == "variable":
-        return _categories("variable", _dependence(nodes, variables), _DEPENDENCE, chosen)
+        return _categories("variable", _dependence(nodes, look.variables), _DEPENDENCE, chosen)
     if color_by == "size":
         return _numbers("elements", [elements(node) for node in nodes], chosen)
-    records = find_records(nodes, cache)
+    records = find_records(nodes, look.cache)
     if color_by == "seconds":
-        seconds = [None if record is None else record.seconds for record in records]
+        seconds = [None if record in (None, KEYLESS) else record.seconds for record in records]
         return _numbers("seconds", seconds, chosen)
-    states = [_state(node, record is not None) for node, record in zip(nodes, records, strict=True)]
+    states = [
+        _state(node, record, place in selection.roots)
+        for place, (node, record) in enumerate(zip(nodes, records, strict=True))
+    ]
     return _categories("cache", states, _STATES, chosen)
+
+
+def named_colours(colors: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return colours as ``"#rrggbb"``; matplotlib is asked for those that are given in another way."""
+    return {
+        name: colour if isinstance(colour, str) and _HEX.fullmatch(colour) else need("matplotlib.colors").to_hex(colour)
+        for name, colour in (colors or {}).items()
+    }
 
 
 def elements(node: Node) -> int | None:
@@ -162,6 +179,7 @@ _STATES = {
     "cached": "#009e73",
     "not cached": "#d55e00",
     "not kept by itself": UNKNOWN,
+    "without a key": "#cc79a7",
     "input": "#ffffff",
 }
 
@@ -182,13 +200,16 @@ def _dependence(nodes: Sequence[Node], variables: Any) -> list[str]:
     return states
 
 
-def _state(node: Node, found: bool) -> str:
-    if found:
-        return "cached"
+def _state(node: Node, record: Any, is_root: bool) -> str:
     if is_input(node):
         return "input"
-    function = node._function
-    return "not cached" if function.is_pure and function.stored else "not kept by itself"
+    if record is KEYLESS:
+        return "without a key"
+    if record is not None:
+        return "cached"
+    # Of what is asked for, a cache keeps the result whatever calls it.
+    kept = is_root or (node._function.is_pure and node._function.stored)
+    return "not cached" if kept else "not kept by itself"
 
 
 def _categories(title: str, states: list[str], table: Mapping[str, str], colors: Mapping[str, str]) -> Paint:

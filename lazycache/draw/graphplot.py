@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from lazycache.draw.canvas import draw_legend, open_axes, write
-from lazycache.draw.colours import BORDER, LINE, ColorBy, text_colour
+from lazycache.draw.canvas import POINTS, explain, open_axes, room_of, write
+from lazycache.draw.colours import BORDER, LINE, ColorBy, Look, text_colour
 from lazycache.draw.optional import need
 from lazycache.draw.picture import RESULT_SIZE, TITLE_SIZE, Box, Picture, Style, compose
 from lazycache.draw.routing import Route, arrow_head
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MOST_BOXES = 120
 _LONGEST: dict[Style, float] = {"boxes": 2.5, "dots": 2.5}
 _LARGEST = (14.0, 12.0)
-_POINTS = 72.0
+_MARGIN = 8.0
 _SMALLEST_TEXT = 3.0
 
 
@@ -39,7 +39,7 @@ def plot_graph(
     """Plot the graph of an expression: inputs first, results, with a thick border, last.
 
     Small graphs have a box with text for each node, larger ones a dot for each
-    call and a square for each input.
+    call and a square for each input; those of results are larger.
 
     Parameters
     ----------
@@ -47,14 +47,14 @@ def plot_graph(
     color_by : {"function", "variable", "size", "seconds", "cached"}
         What the colours show: the function that is called; whether a node is a
         variable, depends on one or is constant; the elements of its array; how
-        long it took when its result was stored; whether its result is stored.
-        The last two take keys, which hashes the inputs.
+        long it took when its result was stored; whether its result is stored,
+        where one would be kept. The last two take keys, which hashes the inputs.
     variables : nest of nodes, optional
         For ``"variable"``: the inputs that change; by default every Variable.
     cache : Cache, optional
         For ``"seconds"`` and ``"cached"``; by default the default cache.
     colors : mapping, optional
-        Colours of entries of the legend, by their text.
+        Colours of entries of the legend, by their names; as matplotlib takes them.
     max_nodes : int or None
         Larger graphs are shortened to what is next to the result, with a note.
     legend : bool
@@ -67,11 +67,6 @@ def plot_graph(
     -------
     fig, ax
 
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
-
     Examples
     --------
     >>> from lazycache import computed
@@ -80,34 +75,58 @@ def plot_graph(
     >>> fig, ax = plot_graph((x + 1) * x)
     >>> fig.savefig("graph.png")  # doctest: +SKIP
     """
-    picture = compose(x, color_by, max_nodes, _MOST_BOXES, _LONGEST, variables, cache, colors)
-    width, height = picture.high[0] - picture.low[0] + 16, picture.high[1] - picture.low[1] + 16
-    shrink = min(1.0, _LARGEST[0] * _POINTS / width, _LARGEST[1] * _POINTS / height)
-    wide = max(width * shrink / _POINTS, 3.5)
-    columns = max(1, int(wide / 1.5))
-    below = 0.2 * math.ceil(len(picture.paint.entries) / columns) + 0.6 * (picture.paint.scale is not None)
-    fig, ax = open_axes(ax, figsize or (wide, height * shrink / _POINTS + (below if legend else 0.0) + 0.2))
-    ax.set_axis_off()
-    ax.set_xlim(picture.low[0] - 8, picture.high[0] + 8)
-    ax.set_ylim(picture.high[1] + 8, picture.low[1] - 8)
-    ax.set_aspect("equal")
-    if picture.selection.note:
-        ax.set_title(picture.selection.note, fontsize=9, style="italic")
-    if legend:
-        draw_legend(ax, picture.paint, "below", columns)
+    picture = compose(x, Look(color_by, variables, cache, colors), max_nodes, _MOST_BOXES, _LONGEST)
+    columns = max(1, int(_width(picture) / 1.5))
+    fig, ax = open_axes(ax, figsize or (_width(picture), _height(picture) + (_room(picture, columns) if legend else 0)))
+    _frame(ax, picture)
+    explain(ax, picture.selection.note, picture.paint if legend else None, "below", columns)
     fig.draw_without_rendering()
-    scale = _scale(ax, width, height)
+    _draw(ax, picture)
+    return fig, ax
+
+
+def _frame(ax: Axes, picture: Picture) -> None:
+    ax.set_axis_off()
+    ax.set_xlim(picture.low[0] - _MARGIN, picture.high[0] + _MARGIN)
+    ax.set_ylim(picture.high[1] + _MARGIN, picture.low[1] - _MARGIN)
+    ax.set_aspect("equal")
+
+
+def _extent(picture: Picture) -> tuple[float, float]:
+    """Return width and height of a picture with its margin, in points."""
+    (left, top), (right, bottom) = picture.low, picture.high
+    return right - left + 2 * _MARGIN, bottom - top + 2 * _MARGIN
+
+
+def _shrunk(picture: Picture) -> tuple[float, float]:
+    """Return how large a picture is drawn in a figure of its own, in inches."""
+    width, height = _extent(picture)
+    share = min(1.0 / POINTS, _LARGEST[0] / width, _LARGEST[1] / height)
+    return width * share, height * share
+
+
+def _width(picture: Picture) -> float:
+    return max(_shrunk(picture)[0], 3.5)
+
+
+def _height(picture: Picture) -> float:
+    return _shrunk(picture)[1] + 0.2
+
+
+def _room(picture: Picture, columns: int) -> float:
+    """Return how many inches a legend below the picture takes."""
+    return 0.2 * math.ceil(len(picture.paint.entries) / columns) + 0.6 * (picture.paint.scale is not None)
+
+
+def _draw(ax: Axes, picture: Picture) -> None:
+    width, height = _extent(picture)
+    room = room_of(ax)
+    # How many points on paper one unit of the picture is.
+    scale = min(room[0] / width, room[1] / height)
     _draw_edges(ax, picture, scale)
     _draw_nodes(ax, picture, scale)
     if picture.style == "boxes" and scale * TITLE_SIZE >= _SMALLEST_TEXT:
         _write_boxes(ax, picture, scale)
-    return fig, ax
-
-
-def _scale(ax: Axes, width: float, height: float) -> float:
-    """Return how many points on paper one unit of the picture is."""
-    room = ax.get_window_extent()
-    return min(room.width / width, room.height / height) * _POINTS / ax.figure.dpi
 
 
 def _draw_edges(ax: Axes, picture: Picture, scale: float) -> None:
@@ -153,11 +172,11 @@ def _draw_nodes(ax: Axes, picture: Picture, scale: float) -> None:
 
 def _patch(box: Box, style: Style) -> Any:
     patches = need("matplotlib.patches")
-    corner = (box.x - box.width / 2, box.y - box.height / 2)
     if style == "dots":
         if box.is_input:
-            return patches.Rectangle(corner, box.width, box.height)
+            return patches.Rectangle((box.x - box.width / 2, box.y - box.width / 2), box.width, box.width)
         return patches.Circle((box.x, box.y), box.width / 2)
+    corner = (box.x - box.width / 2, box.y - box.height / 2)
     rounding = 3.0 if box.is_input else 8.0
     return patches.FancyBboxPatch(corner, box.width, box.height, boxstyle=f"round,pad=0,rounding_size={rounding}")
 

@@ -20,11 +20,13 @@ _INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\ufff
 
 
 class _OneCall(_Printer):
-    """Writes one call, with a square for each node in its arguments, and few digits of numpy's numbers."""
+    """Writes one call, with a square for each node in its arguments, and little of numpy's dtypes and numbers."""
 
     def _value(self, value: Any, depth: int) -> Text:
         if isinstance(value, Node):
             return SLOT, ATOM
+        if isinstance(value, np.dtype):
+            return str(value), ATOM
         if isinstance(value, (np.floating, np.complexfloating, np.integer)):
             text = str(value) if isinstance(value, np.integer) else format(value, ".6g")
             return text if text.isalpha() or text.replace(".", "", 1).isdigit() else f"({text})", ATOM
@@ -101,7 +103,7 @@ def call_text(node: Node, limit: int = 60) -> str:
     return clip(visible(_OneCall(node, 1, one_line=True, width=limit).text()), limit)
 
 
-def box_text(node: Node, limit: int = 26) -> str:
+def box_text(node: Node, limit: int = 28) -> str:
     """Return what fits on a box: like `call_text`, with the name of the function alone, and no module."""
     text = call_text(node, 10 * limit)
     if node._function is not None and getattr(node._function, "kind", "call") == "call":

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from lazycache.draw.colours import ColorBy, Paint, paint
+from lazycache.draw.colours import Look, Paint, paint
 from lazycache.draw.labels import box_text, is_input, result_text
 from lazycache.draw.placing import Spacing, place
 from lazycache.draw.routing import Point, Route, routes
@@ -75,21 +75,17 @@ def text_width(text: str, size: float) -> float:
 
 def compose(
     x: Any,
-    color_by: ColorBy,
+    look: Look,
     max_nodes: int | None,
     most_boxes: int,
     longest: Mapping[Style, float],
-    variables: Any = None,
-    cache: Any = None,
-    colors: Mapping[str, str] | None = None,
 ) -> Picture:
     """Return the picture of a graph.
 
     Parameters
     ----------
     x : node or nest of nodes
-    color_by, variables, cache, colors
-        See `lazycache.draw.colours.paint`.
+    look : Look
     max_nodes : int or None
     most_boxes : int
         Up to how many nodes are boxes with text; beyond that they are dots.
@@ -97,10 +93,10 @@ def compose(
         For either style how long a ribbon may be; see `lazycache.draw.placing.place`.
     """
     selection = select(x, max_nodes)
-    painted = paint(selection.nodes, color_by, variables, cache, colors)
+    painted = paint(selection, look)
     style: Style = "boxes" if len(selection.nodes) <= most_boxes else "dots"
     if style == "dots":
-        boxes = [Box(0, 0, _DOT, _DOT, "", "", is_input(node)) for node in selection.nodes]
+        boxes = [_dot(selection, position) for position in range(len(selection.nodes))]
         spacing = Spacing(7.0, 17.0)
     else:
         boxes = [_box(selection, position) for position in range(len(selection.nodes))]
@@ -114,6 +110,12 @@ def compose(
     lines = routes(placement, selection.deps)
     low, high = _corners(boxes, lines)
     return Picture(selection, boxes, lines, painted, style, low, high)
+
+
+def _dot(selection: Selection, position: int) -> Box:
+    # Results are larger, to be found among thousands.
+    width = _DOT * 1.6 if position in selection.roots else _DOT
+    return Box(0, 0, width, _DOT, "", "", is_input(selection.nodes[position]))
 
 
 def _box(selection: Selection, position: int) -> Box:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final
 
 from lazycache import current
+from lazycache.draw.labels import is_variable
 from lazycache.errors import LazyCacheError
 from lazycache.keys import key
 from lazycache.nodes import Node
 
-if TYPE_CHECKING:
-    from lazycache_storage.record import Record
+KEYLESS: Final = "without a key"
+"""In place of the record of a node that can have none."""
 
 
-def find_records(nodes: Sequence[Node], cache: Any = None) -> list[Record | None]:
-    """Return for each node the record of its result, if a cache has one that counts.
+def find_records(nodes: Sequence[Node], cache: Any = None) -> list[Any]:
+    """Return for each node the record of its result, or None if a cache has none that counts.
 
     Nothing is computed and nothing is loaded. The keys of the nodes are taken,
-    so inputs that have not been hashed yet are hashed; what has no key, as it
-    depends on a Variable or on a value without a digest, has no record.
+    so inputs that have not been hashed yet are hashed. `KEYLESS` stands for the
+    record of what depends on a Variable or on a value without a digest.
 
     Parameters
     ----------
@@ -32,18 +33,19 @@ def find_records(nodes: Sequence[Node], cache: Any = None) -> list[Record | None
     if cache.mode == "off":
         return [None] * len(nodes)
     keyless: set[int] = set()
-    records: list[Record | None] = []
+    records: list[Any] = []
     for node in nodes:
-        record = None
-        if any(id(dep) in keyless for dep in node._deps):
+        record = KEYLESS if is_variable(node) or any(id(dep) in keyless for dep in node._deps) else _record(node, cache)
+        if record is KEYLESS:
             keyless.add(id(node))
-        else:
-            try:
-                found = key(node)
-            except LazyCacheError:
-                # A picture of an expression that cannot be cached is a picture all the same.
-                keyless.add(id(node))
-            else:
-                record = None if node._function is None else cache._find_valid(found, node)
         records.append(record)
     return records
+
+
+def _record(node: Node, cache: Any) -> Any:
+    try:
+        found = key(node)
+    except LazyCacheError:
+        # A picture of an expression that cannot be cached is a picture all the same.
+        return KEYLESS
+    return None if node._function is None else cache._find_valid(found, node)

@@ -38,7 +38,8 @@ class Selection(NamedTuple):
         """What is missing, for people; empty if nothing is."""
         if self.total == len(self.nodes):
             return ""
-        return f"the {len(self.nodes):,} nodes next to the result, of {self.total:,}"
+        shown = f"{len(self.nodes):,} nodes" if len(self.nodes) > 1 else "node"
+        return f"the {shown} next to the result, of {self.total:,}"
 
     @property
     def edges(self) -> list[tuple[int, int]]:

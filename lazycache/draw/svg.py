@@ -6,7 +6,7 @@ import html
 from collections.abc import Mapping
 from typing import Any
 
-from lazycache.draw.colours import BORDER, LINE, SCALE, ColorBy, Paint, text_colour
+from lazycache.draw.colours import BORDER, LINE, SCALE, ColorBy, Look, Paint, text_colour
 from lazycache.draw.labels import full_text
 from lazycache.draw.picture import RESULT_SIZE, TITLE_SIZE, Box, Picture, Style, compose, text_width
 from lazycache.draw.routing import Route, arrow_head
@@ -43,7 +43,7 @@ def to_svg(
     variables : nest of nodes, optional
     cache : Cache, optional
     colors : mapping, optional
-        Colours of entries of the legend, by their text.
+        Colours of entries of the legend, by their names, as ``"#rrggbb"``; matplotlib is asked for others.
     max_nodes : int or None
         Larger graphs are shortened to what is next to the result, with a note.
 
@@ -56,7 +56,7 @@ def to_svg(
     >>> picture.startswith("<svg"), picture.count('class="node"'), picture.count('class="edge"')
     (True, 3, 3)
     """
-    picture = compose(x, color_by, max_nodes, _MOST_BOXES, _LONGEST, variables, cache, colors)
+    picture = compose(x, Look(color_by, variables, cache, colors), max_nodes, _MOST_BOXES, _LONGEST)
     left, top = picture.low[0] - _MARGIN, picture.low[1] - _MARGIN
     width = max(picture.high[0] - left + _MARGIN, 240.0)
     legend, legend_height = _legend(picture, width)

@@ -1,6 +1,7 @@
 """Plots: complete, in the axes that were given, and without a trace in pyplot."""
 
 import itertools
+import re
 import subprocess
 import sys
 import warnings
@@ -201,6 +202,66 @@ def test_the_footprint_is_the_history(include_inputs: bool, in_bytes: bool) -> N
     assert f"peak {x.history_peak_size(include_inputs, in_bytes):,}" in ax.texts[0].get_text()
 
 
+def test_sizes_that_no_integer_of_numpy_holds_are_plotted(tmp_path: Any) -> None:
+    x = lz.Variable((2**40,))
+    grown = lz.sum(lz.exp(x[:, None] * x[None, :]))
+    assert grown.history_peak_size() > 2**64
+    for plot in PLOTS.values():
+        for log in (None, 2):
+            render(plot(grown, **({} if plot in (plot_graph, plot_circuit) else {"log": log}))[0])
+    for plot in (plot_graph, plot_circuit):
+        render(plot(grown, color_by="size")[0])
+    _, ax = plot_history_size_footprint(grown)
+    assert ax.texts[0].get_text() == "peak 2.42e+24 elements"
+
+
+def test_sizes_that_are_not_known_are_left_out_and_counted() -> None:
+    signal = lz.asarray(load("light"), shape=(3, 4), dtype="f8")
+    found = lz.linalg.svd(signal)[1].sum() + signal[signal > 0].sum()
+    for plot in (plot_history_functions, PLOTS["lines"], PLOTS["image"], plot_history_size_footprint):
+        fig, ax = plot(found)
+        assert ax.get_title() == "2 of 8 sizes are not known"
+        render(fig)
+    _, ax = plot_history_functions(found)
+    drawn = np.ma.filled(ax.collections[0].get_offsets(), np.nan)[:, 1]
+    assert np.isnan(drawn).sum() == 3
+    assert np.nanmin(drawn) == 1
+
+
+@plots
+def test_where_no_size_is_known_it_is_said(plot: Any) -> None:
+    fig, ax = plot(pipeline())
+    if plot not in (plot_graph, plot_circuit, plot_history_stats):
+        assert ax.get_title() == "no size is known before it is computed"
+    render(fig)
+
+
+def test_a_function_may_know_of_no_number() -> None:
+    x = orthogonal(3)
+    measure = lambda node: node.size if node.fn_name == "sum" else None  # noqa: E731
+    _, ax = plot_history_functions(x, measure)
+    assert np.ma.count(ax.collections[0].get_offsets()[:, 1]) == x.history_fn_frequencies()["sum"]
+    _, ax = plot_history_stats(x, measure)
+    assert max(bar.get_width() for bar in ax.patches) == x.history_stats("sizeout")["sum"]
+
+
+@plots
+def test_what_is_counted_has_whole_numbers_at_its_ticks(plot: Any) -> None:
+    fig, ax = plot(lz.sin(lz.Variable((2,))) + 1)
+    fig.draw_without_rendering()
+    for axis in (ax.xaxis, ax.yaxis):
+        labels = [tick.get_text() for tick in axis.get_ticklabels() if tick.get_visible()]
+        assert not any(re.fullmatch(r"[0-9]+\.[1-9]+", text) for text in labels), labels
+
+
+def test_a_wire_stands_as_low_as_values_are_held() -> None:
+    x = orthogonal(6)
+    _, ax = plot_circuit(x)
+    lanes = {y0 for (_, y0), _ in part(ax, "wires").get_segments()}
+    assert min(lanes) == 1
+    assert lanes == set(range(1, len(lanes) + 1))
+
+
 @pytest.mark.parametrize("log", [2, 10, True])
 def test_logarithmic_axes(log: Any) -> None:
     x = orthogonal(3)
@@ -248,10 +309,10 @@ def test_an_unknown_kind_is_refused() -> None:
         plot_history_functions(pipeline(), kind=wrong)
 
 
-@pytest.mark.parametrize("plot", [plot_history_functions, plot_history_stats])
+@pytest.mark.parametrize("plot", [plot_history_functions, plot_history_stats, lz.LazyArray.history_stats])
 def test_an_unknown_statistic_is_refused(plot: Any) -> None:
     with pytest.raises(ValueError, match="fn is 'flops', expected a function or one of 'count', 'sizein'"):
-        plot(pipeline(), "flops")
+        plot(orthogonal(2), "flops")
 
 
 def test_steps_have_names_where_there_is_room() -> None:

@@ -2,6 +2,7 @@
 
 import re
 import xml.etree.ElementTree as ET
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -151,10 +152,10 @@ def test_sizes_have_a_colour_bar_and_the_unknown_is_said() -> None:
 
 def test_what_is_cached(cache: Cache) -> None:
     e = pipeline()
-    assert "not cached (4)" in texts(to_svg(e, color_by="cached", cache=cache))
+    assert "not cached (5)" in texts(to_svg(e, color_by="cached", cache=cache))
     cache(scale(load("light")))
     written = texts(to_svg(e, color_by="cached", cache=cache))
-    assert {"cached (2)", "not cached (2)", "not kept by itself (5)"} <= set(written)
+    assert {"cached (2)", "not cached (3)", "not kept by itself (4)"} <= set(written)
     cache(e)
     assert {"cached (5)", "not kept by itself (4)"} <= set(texts(to_svg(e, color_by="cached", cache=cache)))
 
@@ -182,14 +183,15 @@ def test_seconds_are_those_of_the_records(cache: Cache) -> None:
     assert any(text.startswith("seconds") for text in written)
 
 
-def test_what_has_no_key_is_not_cached(cache: Cache) -> None:
+def test_what_has_no_key_cannot_be_cached(cache: Cache) -> None:
     x = lz.Variable((3,), dtype="f8")
     e = scale(x) + scale(load("light"))
     cache(scale(load("light")))
     written = texts(to_svg(e, color_by="cached", cache=cache))
-    assert {"cached (2)", "not cached (1)"} <= set(written)
+    assert {"cached (2)", "without a key (2)", "input (1)"} <= set(written)
     e = scale(np.random.default_rng(0))
-    assert "not cached (1)" in texts(to_svg(e, color_by="cached", cache=cache))
+    assert "without a key (1)" in texts(to_svg(e, color_by="cached", cache=cache))
+    assert "not known (2)" in texts(to_svg(e, color_by="seconds", cache=cache))
 
 
 def test_nothing_is_computed_or_changed_by_looking(cache: Cache) -> None:
@@ -207,6 +209,20 @@ def test_nothing_is_computed_or_changed_by_looking(cache: Cache) -> None:
 def test_colours_can_be_chosen() -> None:
     picture = to_svg(computed(2) + 1, colors={"add": "#123456"})
     assert "#123456" in fills(picture)
+
+
+@pytest.mark.parametrize("colour", ["red", "#f00", "tab:red", (1.0, 0.0, 0.0)], ids=str)
+def test_colours_have_names(colour: Any) -> None:
+    pytest.importorskip("matplotlib")
+    assert set(fills(to_svg(computed(2) + 1, colors={"add": colour}))) & {"#ff0000", "#d62728"}
+    with pytest.raises(ValueError, match="no colour"):
+        to_svg(computed(2) + 1, colors={"add": "no colour"})
+
+
+def test_results_are_found_among_many_dots() -> None:
+    radii = Counter(node[1].get("r") for node in elements(to_svg(chain(300)), "node") if node[1].tag.endswith("circle"))
+    assert sorted(radii.values()) == [1, 299]
+    assert max(radii, key=lambda radius: float(radius or 0)) == min(radii, key=radii.__getitem__)
 
 
 def test_an_unknown_way_of_colouring_is_refused() -> None:

@@ -183,6 +183,12 @@ def test_numbers_of_numpy_are_short(number: Any, text: str) -> None:
     assert box_text(lz.Variable((2,), dtype="c16") * number) == text
 
 
+def test_a_dtype_goes_by_its_name() -> None:
+    promised = lz.asarray(computed([1.0])[:], shape=(1,), dtype="f8")
+    assert box_text(promised) == "asarray(\N{WHITE SQUARE}, (1,), float64)"
+    assert box_text(promised[:1].astype("f4")) == "astype(\N{WHITE SQUARE}, float32)"
+
+
 def test_rows_stand_apart_where_lines_lead_far_aside() -> None:
     size = 32
     inputs: list[list[int]] = [[] for _ in range(size)]
