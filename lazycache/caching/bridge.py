@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from lazycache import protection, settings
 from lazycache.caching import default, inputs
 from lazycache.caching.codes import Codes
-from lazycache.caching.counters import Counters, log_at_exit
+from lazycache.caching.counters import Counters, log_at_exit, tell
 from lazycache.caching.durations import Durations
 from lazycache.caching.layers import Layer, open_store
 from lazycache.caching.upkeep import Upkeep
@@ -382,6 +382,7 @@ class Cache(Upkeep):
     ) -> None:
         default.leave(self._entered.pop())
         self.close()
+        tell(self)
 
 
 def _rebuild(cache_type: type[Cache], arguments: dict[str, Any]) -> Cache:

@@ -46,6 +46,8 @@ class Counters:
         self.seconds_saved = 0.0
         self.seconds_run = 0.0
         self.bytes_stored = 0
+        # How many results the log has told of.
+        self.told = 0
 
     def hit(self, record: Record) -> None:
         """Count a result that was found."""
@@ -96,11 +98,19 @@ def log_at_exit(cache: Cache) -> None:
 _live: WeakSet[Cache] = WeakSet()
 
 
+def tell(cache: Cache) -> None:
+    """Tell in the log what a cache did, if it did something since it was told last."""
+    counters = cache.counters
+    done = counters.hits + counters.runs
+    if done > counters.told:
+        counters.told = done
+        logger.info("%s: %s", cache.path, counters.line())
+
+
 @atexit.register
-def _tell() -> None:
+def _tell_all() -> None:
     for cache in list(_live):
-        if cache.counters.hits or cache.counters.runs:
-            logger.info("%s: %s", cache.path, cache.counters.line())
+        tell(cache)
 
 
 def _counted(*counts: float) -> Counters:

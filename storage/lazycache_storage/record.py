@@ -94,7 +94,7 @@ class Ingredient(msgspec.Struct, frozen=True, array_like=True):
     Attributes
     ----------
     name : str
-        The parameter.
+        The parameter; empty for the code, whose rule is "code".
     hasher : str
         The rule that made the token: "value", "hash_by_file_date", …
     token : bytes

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -497,3 +498,33 @@ def test_notes_on_code_that_somebody_else_wrote_are_none(cache: Cache, lab: Any)
         store.index.put(row.key, b"\x91\xc1")
     (cause,) = cache.explain(lab(("GAIN = 2.0", "GAIN = 3.0")).lab(1.5)).causes
     assert cause == "code: the function, or something of yours that it refers to, was edited"
+
+
+RUN = """
+import logging, sys
+from lazycache import Cache, pure
+logging.basicConfig(level=logging.INFO, format="%(message)s")
+@pure(version=1, name="slow")
+def slow(x):
+    return x
+kept = Cache(sys.argv[1])
+kept([slow(1), slow(2)])
+for path in sys.argv[2:]:
+    with Cache(path) as other:
+        other(slow(3))
+    del other
+"""
+
+
+def test_the_log_tells_at_the_end_of_a_run_what_it_saved(tmp_path: Path) -> None:
+    def run(*others: str) -> list[str]:
+        command = [sys.executable, "-c", RUN, str(tmp_path / "store"), *others]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return [line for line in done.stderr.splitlines() if "saved" in line]
+
+    (first,) = run()
+    assert first.startswith(f"{tmp_path / 'store'}: 0 hits, 2 computed in ")
+    # A block is over when it ends, and nothing is told twice.
+    *blocks, second = run(str(tmp_path / "a"), str(tmp_path / "b"))
+    assert [line.partition(" computed")[0] for line in blocks] == [f"{tmp_path / name}: 0 hits, 1" for name in "ab"]
+    assert second.startswith(f"{tmp_path / 'store'}: 2 hits, 0 computed in 0 ms, 0 taken from other processes, ")
