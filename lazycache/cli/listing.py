@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import numpy as np
 
+from lazycache.caching.filechanges import shown_path
 from lazycache.cli.app import (
     AGE,
     SIZE,
@@ -231,7 +232,7 @@ def _full_document(key: str, record: Record, last_used: float, uses: int) -> dic
         ],
         "files": [
             {
-                "path": file.path,
+                "path": shown_path(file.path),
                 "how": file.how,
                 "bytes": file.size,
                 "modified": time_text(file.mtime_ns / 1e9),
