@@ -321,6 +321,7 @@ from lazycache.array.searching import (
     partition,
     searchsorted,
     sort,
+    unique,
     unique_all,
     unique_counts,
     unique_inverse,
@@ -380,8 +381,8 @@ __all__ = [
     "sort", "spacing", "split", "sqrt", "square", "squeeze", "stack", "std", "stringify", "subtract", "sum",
     "swapaxes", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile", "to_queue", "trace", "transpose",
     "trapezoid", "tri", "tril", "triu", "true_divide", "truedivide", "trunc", "uint8", "uint16", "uint32", "uint64",
-    "union1d", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unravel_index", "unstack", "unwrap",
-    "vander", "var", "vdot", "vecdot", "vsplit", "vstack", "where", "zeros", "zeros_like",
+    "union1d", "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unravel_index", "unstack",
+    "unwrap", "vander", "var", "vdot", "vecdot", "vsplit", "vstack", "where", "zeros", "zeros_like",
 ]  # fmt: skip
 
 # Here, so that autoray knows of lazy arrays whichever of the two is imported first.

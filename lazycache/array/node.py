@@ -350,7 +350,10 @@ def from_shape(shape: Any, backend: str | None = "numpy", dtype: Any = None, nam
 def as_sizes(shape: Any) -> Shape:
     """Return what a user says of a shape: an int, or several, of which some may be None."""
     given = shape if isinstance(shape, (tuple, list)) else (shape,)
-    return tuple(None if size is None else operator.index(size) for size in given)
+    try:
+        return tuple(None if size is None else operator.index(size) for size in given)
+    except TypeError as error:
+        raise TypeError(f"expected a shape, an int or a tuple of them, got {type(shape).__name__}: {error}") from error
 
 
 def _named(backend: Any) -> str | None:

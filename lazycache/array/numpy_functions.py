@@ -18,7 +18,7 @@ from lazycache.array.build import elementwise, scalar_checked_dtype
 from lazycache.array.functions import UfuncMethod
 from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import broadcast
-from lazycache.array.infer.dtypes import INTP, DType, accumulated_dtype, ufunc_dtypes
+from lazycache.array.infer.dtypes import DType, accumulated_dtype, ufunc_dtypes
 from lazycache.array.infer.reductions import accumulated, check_identity, reduced
 from lazycache.array.node import ArrayNode, make
 from lazycache.array.numpy_calls import translation
@@ -220,35 +220,6 @@ def _make_like(name: str, a: Any, args: tuple[Any, ...], dtype: Any, shape: Any,
     return getattr(namespace, name)(shape, *args, dtype=dtype or found.dtype, device=device, like=a)
 
 
-def _unique(
-    ar: Any,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: Any = None,
-    *,
-    equal_nan: bool = True,
-    sorted: bool = True,  # noqa: A002
-) -> Any:
-    from lazycache.array.functions import array_function
-    from lazycache.array.searching import parts
-
-    if axis is not None:
-        raise TypeError("np.unique with axis= has no lazy form")
-    del sorted
-    found = operand(ar)
-    options: dict[str, Any] = {} if equal_nan else {"equal_nan": False}
-    wanted = {"return_index": return_index, "return_inverse": return_inverse, "return_counts": return_counts}
-    shapes: dict[str, Shape] = {"return_index": (None,), "return_inverse": found.shape, "return_counts": (None,)}
-    asked = [name for name, is_wanted in wanted.items() if is_wanted]
-    options.update(dict.fromkeys(asked, True))
-    if not asked:
-        called = array_function("unique")
-        return make(called, (found.arg,), options or NO_KWARGS, (None,), found.dtype, found.backend)
-    outputs: list[tuple[Shape, DType]] = [((None,), found.dtype), *((shapes[name], INTP) for name in asked)]
-    return parts("unique", (found.arg,), options, found.backend, outputs)
-
-
 def _copy(a: Any, order: str = "K", subok: bool = False) -> Any:
     from lazycache.array.creation import array
 
@@ -309,7 +280,6 @@ _UNLIKE: dict[str, Callable[..., Any]] = {
     "linspace": _linspace,
     "ones_like": _in_likeness("ones"),
     "trace": trace,
-    "unique": _unique,
     "zeros_like": _in_likeness("zeros"),
 }
 

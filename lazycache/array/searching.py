@@ -181,6 +181,54 @@ def unique_values(x: Any, /) -> LazyArray:
     return make(array_function("unique_values"), (found.arg,), NO_KWARGS, (None,), found.dtype, found.backend)
 
 
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: None = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,  # noqa: A002
+) -> Any:
+    """Return the distinct values in order, as numpy's function of that name; their number depends on the values.
+
+    Parameters
+    ----------
+    ar : array
+    return_index, return_inverse, return_counts : bool
+        Whether to return also where each is first, how to put `ar` together
+        again, and how often each is there; all that is asked for is a tuple.
+    axis : None
+        Along an axis there is no lazy form.
+    equal_nan : bool
+    sorted : bool
+        They are sorted in any case.
+
+    Examples
+    --------
+    >>> import lazycache.array as lz
+    >>> values, counts = lz.unique(lz.array([3, 1, 3]), return_counts=True)
+    >>> values.shape, counts.compute()
+    ((None,), array([1, 2]))
+    """
+    if axis is not None:
+        raise TypeError("unique with axis= has no lazy form: call numpy.unique in a pure function")
+    del sorted
+    found = operand(ar)
+    options: dict[str, Any] = {} if equal_nan else {"equal_nan": False}
+    wanted = {"return_index": return_index, "return_inverse": return_inverse, "return_counts": return_counts}
+    shapes: dict[str, Shape] = {"return_index": (None,), "return_inverse": found.shape, "return_counts": (None,)}
+    asked = [name for name, is_wanted in wanted.items() if is_wanted]
+    options.update(dict.fromkeys(asked, True))
+    if not asked:
+        called = array_function("unique")
+        return make(called, (found.arg,), options or NO_KWARGS, (None,), found.dtype, found.backend)
+    positions = index_dtype(found.backend)
+    outputs: list[tuple[Shape, DType]] = [((None,), found.dtype), *((shapes[name], positions) for name in asked)]
+    return parts("unique", (found.arg,), options, found.backend, outputs)
+
+
 def isin(x1: Any, x2: Any, /, *, assume_unique: bool = False, invert: bool = False) -> LazyArray:
     """Say which elements of `x1` are among those of `x2`."""
     first, second = operand(x1), operand(x2)

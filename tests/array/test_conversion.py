@@ -126,6 +126,12 @@ def test_a_dtype_in_the_place_of_the_backend_is_refused(dtype: Any) -> None:
         lz.Variable((3,), dtype)
 
 
+@pytest.mark.parametrize("shape", [np.ones(3), "ab", 2.0, (2, 3.0)], ids=str)
+def test_what_is_no_shape_is_refused(shape: Any) -> None:
+    with pytest.raises(TypeError, match="expected a shape, an int or a tuple of them"):
+        lz.Variable(shape)
+
+
 @pytest.mark.parametrize("seed", [None, 1.5, "seed", -1, (1, -1), np.random.default_rng(1)], ids=str)
 def test_what_is_no_seed_is_refused_with_what_is_one(seed: Any) -> None:
     with pytest.raises((TypeError, ValueError), match="an int from 0 on, several, or a SeedSequence"):
