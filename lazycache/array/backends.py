@@ -138,7 +138,7 @@ def numpy_dtype(dtype: Any) -> np.dtype[Any] | None:
         if dtype._function is not None:
             raise NotComputedError(operation="a dtype")
         return numpy_dtype(dtype._value)
-    if isinstance(dtype, (np.dtype, str, type)) or type(dtype).__module__.startswith("numpy"):
+    if isinstance(dtype, (np.dtype, type)) or type(dtype).__module__.partition(".")[0] in ("numpy", "builtins"):
         return _of(dtype)
     inner = getattr(dtype, "_np_dtype", None)
     if inner is not None:
@@ -147,13 +147,42 @@ def numpy_dtype(dtype: Any) -> np.dtype[Any] | None:
     return _of(name) if name in np.sctypeDict else None
 
 
+def passed_dtype(dtype: Any) -> Any:
+    """Return a dtype as a call is given it: numpy's, or the backend's own where numpy has none like it."""
+    known = numpy_dtype(dtype)
+    return dtype if known is None else known
+
+
 def _of(dtype: Any) -> np.dtype[Any]:
     found: np.dtype[Any] = np.dtype(dtype)
+    if found.subdtype is not None:
+        raise TypeError(f"a dtype of elements that are arrays, {found}, would change the shape: give the base dtype")
     return found
 
 
-def backend_dtype(dtype: np.dtype[Any] | None, backend: str | None) -> Any:
-    """Return numpy's `dtype` as the backend's own."""
-    if dtype is None or backend in (None, "numpy", "dask", "cupy", "jax", "lazycache"):
+def cast_dtype(source: np.dtype[Any] | None, wanted: np.dtype[Any]) -> np.dtype[Any] | None:
+    """Return the dtype that elements of `source` have after a cast; None where values decide it.
+
+    Raises
+    ------
+    TypeError
+        If numpy casts no values of the one to the other.
+
+    Examples
+    --------
+    >>> cast_dtype(np.dtype("i8"), np.dtype("U"))
+    dtype('<U21')
+    """
+    if source is not None and source.kind in "biufc" and wanted.kind in "biufc":
+        return wanted
+    is_open = not wanted.itemsize or (wanted.kind in "Mm" and np.datetime_data(wanted)[0] == "generic")
+    if source is None or (is_open and (source.kind == "O" or (source.kind in "SU" and wanted.kind in "Mm"))):
+        return None if is_open else wanted
+    return np.empty(0, source).astype(wanted).dtype
+
+
+def backend_dtype(dtype: Any, backend: str | None) -> Any:
+    """Return numpy's `dtype` as the backend's own; what is the backend's own stays."""
+    if not isinstance(dtype, np.dtype) or backend in (None, "numpy", "dask", "cupy", "jax", "lazycache"):
         return dtype
     return getattr(namespace(backend), dtype.name)

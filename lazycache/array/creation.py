@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 def _given(dtype: Any, default: DType) -> tuple[DType, dict[str, Any]]:
     if dtype is None:
         return default, {}
-    known = backends.numpy_dtype(dtype)
-    return known, {"dtype": known}
+    given = backends.passed_dtype(dtype)
+    # A text without a length gets room for one letter.
+    return np.empty(0, given).dtype if isinstance(given, np.dtype) else None, {"dtype": given}
 
 
 def _backend(like: Any, device: Any, backend: str | None) -> str:
@@ -288,12 +289,11 @@ def asarray(
         promised = (as_sizes(shape),) if known is None else (as_sizes(shape), known)
         return make_call(backend, array_function("asarray"), (x, *promised), None, promised[0], None, known)
     made = array(x)
-    known = None if dtype is None else backends.numpy_dtype(dtype)
-    if known is None or known == made._dtype:
+    if dtype is None or (made._dtype is not None and backends.numpy_dtype(dtype) == made._dtype):
         return made
     if copy is False:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
-    return astype(made, known)
+    return astype(made, dtype)
 
 
 def array(x: Any, /, dtype: Any = None) -> LazyArray:

@@ -9,6 +9,7 @@ import numpy as np
 from lazycache.array.functions import array_function
 from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import broadcast
+from lazycache.array.infer.dtypes import DType
 from lazycache.array.infer.indexing import INVALID, LAZY_SLICE, IndexArray, as_index, describe, index_shape
 from lazycache.array.infer.reductions import normalize_axis
 from lazycache.array.node import ArrayNode, from_data, make, make_leaf
@@ -37,7 +38,7 @@ def getitem(x: Any, index: Any, /) -> LazyArray:
     found = operand(x)
     if isinstance(index, str) or (isinstance(index, list) and index and all(isinstance(one, str) for one in index)):
         return _field(found, index)
-    items = index if type(index) is tuple else (index,)
+    items = index if isinstance(index, tuple) else (index,)
     stored = []
     described = []
     for item in items:
@@ -45,8 +46,14 @@ def getitem(x: Any, index: Any, /) -> LazyArray:
         stored.append(kept)
         described.append(known)
     shape = index_shape(found.shape, tuple(described))
-    kept_index = tuple(stored) if type(index) is tuple else stored[0]
-    return make(array_function("getitem"), (found.arg, kept_index), NO_KWARGS, shape, found.dtype, found.backend)
+    kept_index = tuple(stored) if isinstance(index, tuple) else stored[0]
+    dtype = found.dtype if shape or not all(type(item) is int for item in described) else _of_scalar(found)
+    return make(array_function("getitem"), (found.arg, kept_index), NO_KWARGS, shape, dtype, found.backend)
+
+
+def _of_scalar(x: Operand) -> DType:
+    """Return the dtype of one element of an array: numpy's scalars have the byte order of the machine."""
+    return x.dtype if x.dtype is None or x.dtype.kind == "V" else x.dtype.newbyteorder("=")
 
 
 def _field(x: Operand, name: str | list[str]) -> LazyArray:
@@ -130,7 +137,8 @@ def take(x: Any, indices: Any, /, axis: int | None = None, out: Any = None, mode
     if mode != "raise":
         options["mode"] = mode
     args = (found.arg, wanted.arg)
-    return make(array_function("take"), args, options or NO_KWARGS, shape, found.dtype, found.backend)
+    dtype = found.dtype if shape else _of_scalar(found)
+    return make(array_function("take"), args, options or NO_KWARGS, shape, dtype, found.backend)
 
 
 def _as_places(indices: Any) -> Any:

@@ -63,7 +63,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> LazyAr
         raise TypeError("a lazy array cannot be computed into an array that is there: leave out=")
     which, given = operand(a), [operand(x) for x in choices]
     shape = broadcast(which.shape, *(one.shape for one in given))
-    dtype = result_type([one.dtype for one in given])
+    dtype = result_type([one.kind for one in given])
     options = {} if mode == "raise" else {"mode": mode}
     args = (which.arg, tuple(one.arg for one in given))
     return make(array_function("choose"), args, options or NO_KWARGS, shape, dtype, common_backend([which, *given]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lazycache.array.backends import NUMPY_RULES, numpy_dtype
+from lazycache.array.backends import NUMPY_RULES, numpy_dtype, passed_dtype
 from lazycache.array.functions import array_function
 from lazycache.array.infer import Shape
 from lazycache.array.infer import linalg as rules
@@ -127,7 +127,7 @@ def trace(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any
     found = operand(x)
     shape = manipulation_rules.diagonal(found.shape, operator.index(offset), axis1, axis2)[:-1]
     known = total_dtype(np.add, found) if dtype is None else numpy_dtype(dtype)
-    options: dict[str, Any] = {} if dtype is None else {"dtype": known}
+    options: dict[str, Any] = {} if dtype is None else {"dtype": passed_dtype(dtype)}
     if (offset, axis1, axis2) != (0, 0, 1):
         options = {"offset": offset, "axis1": axis1, "axis2": axis2, **options}
     return make(array_function("trace"), (found.arg,), options or NO_KWARGS, shape, known, found.backend)
@@ -177,7 +177,7 @@ def einsum(
     known = result_type([one.dtype for one in found]) if dtype is None else numpy_dtype(dtype)
     if backend not in NUMPY_RULES and len({one.dtype for one in found}) > 1:
         known = None
-    options: dict[str, Any] = {} if dtype is None else {"dtype": known}
+    options: dict[str, Any] = {} if dtype is None else {"dtype": passed_dtype(dtype)}
     for one in found:
         if options and known is not None and one.dtype is not None and not np.can_cast(one.dtype, known, casting):
             raise TypeError(f"Cannot cast {one.dtype!r} to {known!r} according to the rule {casting!r}")

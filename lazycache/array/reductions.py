@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lazycache.array.backends import NUMPY_RULES, index_dtype, numpy_dtype
+from lazycache.array.backends import NUMPY_RULES, index_dtype, numpy_dtype, passed_dtype
 from lazycache.array.functions import array_function
 from lazycache.array.infer.broadcasting import broadcast_to
 from lazycache.array.infer.dtypes import (
@@ -80,7 +80,7 @@ def reduce_axes(
     found = operand(x)
     along = plain_axis(axis)
     shape = reduced(found.shape, along, keepdims)
-    options = options_of(along, keepdims, dtype=numpy_dtype(given), where=_mask(where, found))
+    options = options_of(along, keepdims, dtype=passed_dtype(given), where=_mask(where, found))
     if initial is not NO_VALUE:
         options["initial"] = _checked_initial(initial, dtype)
     return make(array_function(name), (found.arg,), options, shape, dtype, found.backend)
@@ -277,7 +277,7 @@ def spreads(name: str) -> Callable[..., LazyArray]:
         shape = reduced(found.shape, along, keepdims)
         if name.endswith("std") and shape and known is not None and known.kind in "biu":
             raise TypeError(f"the standard deviations cannot be of {known.name}: a root is no integer")
-        options = options_of(along, keepdims, dtype=numpy_dtype(dtype), where=_mask(where, found))
+        options = options_of(along, keepdims, dtype=passed_dtype(dtype), where=_mask(where, found))
         if ddof:
             options["correction"] = ddof
         return make(array_function(name), (found.arg,), options, shape, known, found.backend)
@@ -333,7 +333,7 @@ def running_totals(name: str, ufunc: np.ufunc, initial: bool) -> Callable[..., L
         if found.backend == "torch" and not found.shape and not include_initial:
             shape = ()
         known = total_dtype(ufunc, found) if dtype is None else numpy_dtype(dtype)
-        options = options_of(along, False, dtype=numpy_dtype(dtype))
+        options = options_of(along, False, dtype=passed_dtype(dtype))
         if include_initial:
             options["include_initial"] = True
         return make(array_function(name), (found.arg,), options, shape, known, found.backend)

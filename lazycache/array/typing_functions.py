@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lazycache.array.backends import numpy_dtype
+from lazycache.array.backends import cast_dtype, numpy_dtype, passed_dtype
 from lazycache.array.functions import array_function
 from lazycache.array.infer.dtypes import DType
 from lazycache.array.infer.dtypes import result_type as promote
@@ -26,8 +26,9 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> L
     found = operand(x)
     if isinstance(dtype, Node):
         return make(array_function("astype"), (found.arg, dtype), {}, found.shape, None, found.backend)
-    known = numpy_dtype(dtype)
-    return make(array_function("astype"), (found.arg, known), {}, found.shape, known, found.backend)
+    wanted = passed_dtype(dtype)
+    known = cast_dtype(found.dtype, wanted) if isinstance(wanted, np.dtype) else None
+    return make(array_function("astype"), (found.arg, wanted), {}, found.shape, known, found.backend)
 
 
 def _dtype_of(value: Any) -> Any:

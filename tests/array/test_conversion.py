@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -155,3 +156,54 @@ def test_an_opened_result_is_not_read_for_its_key(tmp_path: Any) -> None:
         chunk.chmod(0o600)
         chunk.write_bytes(b"")
     assert key(lz.array(store.open(table(1000)))[:10]) == first
+
+
+DTYPES: list[Any] = [
+    *([("a", int), ("b", float)], {"names": ["a"], "formats": ["i4"]}, ("S", 12), ("V", 8), "i4,f8", (np.bytes_, 16)),
+    *("U", "S", str, bytes, "U3", "M8", "m8[s]", object, complex, ">f4", np.dtype("V3")),
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("source", ["f8", "i2", "?", "M8[D]", "U4"])
+def test_every_dtype_that_numpy_takes(dtype: Any, source: str) -> None:
+    data = np.ones(3, dtype=source) if source != "M8[D]" else np.array(["2020-01-01"] * 3, source)
+    zeros = lz.zeros(2, dtype=dtype)
+    assert zeros.dtype == compute(zeros).dtype == np.zeros(2, dtype).dtype
+    like = lz.zeros_like(lz.array(DATA), dtype=dtype)
+    assert like.dtype == compute(like).dtype == np.zeros(2, dtype).dtype
+    try:
+        expected = data.astype(dtype)
+    except (TypeError, ValueError, RuntimeError) as error:
+        with pytest.raises(type(error)):
+            compute(lz.array(data).astype(dtype))
+        return
+    found = lz.array(data).astype(dtype)
+    assert found.dtype in (expected.dtype, None)
+    assert (found.dtype is None) <= (source == "U4")
+    np.testing.assert_array_equal(compute(found), expected)
+    assert compute(found).dtype == expected.dtype
+
+
+@pytest.mark.parametrize("wrong", ["nonsense", 3, [1], (int, 2), {"names": ["a"]}])
+def test_what_is_no_dtype_is_refused(wrong: Any) -> None:
+    for make in (lz.array(DATA).astype, partial(lz.asarray, DATA), partial(lz.zeros, 3)):
+        with pytest.raises((TypeError, ValueError)):
+            make(dtype=wrong)
+
+
+def test_dtypes_that_only_the_backend_has() -> None:
+    torch = pytest.importorskip("torch")
+    dtype = torch.bfloat16
+    x = lz.array(torch.ones(3))
+    for found in (
+        x.astype(dtype),
+        lz.asarray(torch.ones(3), dtype=dtype),
+        lz.ones_like(x, dtype=dtype),
+        lz.ones(3, dtype=dtype, backend="torch"),
+        lz.sum(x[None], axis=0, dtype=dtype),
+        lz.cumulative_sum(x[:, None], axis=1, dtype=dtype)[:, 0],
+    ):
+        assert found.dtype is None
+        assert torch.equal(compute(found), torch.ones(3, dtype=dtype))
+    assert key(x.astype(dtype)) not in (key(x), key(x.astype("f4")))

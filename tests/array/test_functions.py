@@ -427,6 +427,8 @@ EDGES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "where nothing": (lambda xp, x: xp.where(x[:, 0] > 0, x[:, 0].astype("u1"), -5), (EMPTY,)),
     "round truths": (lambda xp, x: xp.round(x, 1), (SQUARE > 5,)),
     "partition place": (lambda xp, x: xp.partition(x, 7), (SQUARE,)),
+    "split into none": (lambda xp, x: xp.array_split(x, 0), (SQUARE,)),
+    "split into less than none": (lambda xp, x: xp.array_split(x, -2), (SQUARE,)),
     "bincount matrix": (lambda xp, x: xp.bincount(x), (INTS,)),
     "bincount fractions": (lambda xp, x: xp.bincount(x), (np.ones(3),)),
     "bincount weights": (lambda xp, x: xp.bincount(x, np.ones(2)), (INTS[0],)),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -177,3 +178,37 @@ def test_iteration_and_length_follow_the_first_axis() -> None:
         len(lz.Variable(()))
     with pytest.raises(TypeError):
         list(x[x > 1])
+
+
+class Place(NamedTuple):
+    row: Any
+    column: Any
+
+
+def test_an_index_of_a_class_that_derives_from_tuple_is_a_tuple() -> None:
+    data = np.arange(12).reshape(3, 4)
+    for index in (Place(1, 2), Place([0, 1], [2, 2]), Place(slice(None, None, 2), [3])):
+        found = lz.array(data)[index]
+        assert found.shape == data[index].shape
+        np.testing.assert_array_equal(found.compute(), data[index])
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">i4", ">M8[s]", ">c8", "<f4", ">i4,>f8"])
+def test_a_single_element_has_the_byte_order_of_the_machine(dtype: str) -> None:
+    data = np.zeros((3, 4), dtype)
+    picks: list[Callable[[Any], Any]] = [
+        lambda x: x[0, -1],
+        lambda x: x[1][2],
+        lambda x: x[np.array(1), 2],
+        lambda x: x.take(3),
+        lambda x: x[0].take(0),
+        # These are arrays, of no dimension or of one.
+        lambda x: x[0, 0, ...],
+        lambda x: x[0],
+        lambda x: x[[0], 1],
+        lambda x: x.take([3]),
+        lambda x: x[:1, 0].squeeze(),
+    ]
+    for pick in picks:
+        found = pick(lz.array(data))
+        assert found.dtype == pick(data).dtype == np.asarray(found.compute()).dtype

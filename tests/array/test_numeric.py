@@ -63,6 +63,7 @@ KNOWN: dict[str, Case] = {
     "select refused": (lambda xp, a: xp.select([a], [a]), (A,)),
     "select uneven": (lambda xp, a: xp.select([a > 0], [a, a]), (A,)),
     "choose": (lambda xp, i, a: xp.choose(i, [a, a + 1, 7]), (INTS % 3, A)),
+    "choose weak": (lambda xp, i, a: xp.choose(i % 2, [a, 100]), (INTS, np.arange(6, dtype=np.uint8)[:1])),
     "choose wrap": (lambda xp, i, a: xp.choose(i, [a, 3], mode="wrap"), (INTS, INTS)),
     "interp": (lambda xp, x, s, v: xp.interp(x, s, v), (A, SORTED, V)),
     "interp edges": (lambda xp, x, s, v: xp.interp(x, s, v, left=-1, right=9.0), (CUBE, SORTED, V)),

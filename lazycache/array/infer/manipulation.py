@@ -181,9 +181,9 @@ def split_bounds(size: Size, sections: Any, exact: bool = True) -> list[tuple[in
         cuts = [operator.index(cut) for cut in sections]
         return list(zip([0, *cuts], [*cuts, None], strict=True))
     count = operator.index(sections)
-    if count == 0:
+    if count == 0 and exact:
         raise ZeroDivisionError("integer modulo by zero")
-    if count < 0:
+    if count <= 0:
         raise ValueError("number sections must be larger than 0.")
     if size is None:
         raise ValueError("cannot split an axis whose size depends on values into equal parts")
