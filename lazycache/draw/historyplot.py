@@ -211,7 +211,7 @@ def plot_history_stats(
     if log:
         ax.set_xscale("log", base=_base(log))
     elif _are_whole(np.array(heights)):
-        count_along(ax.xaxis)
+        count_along(ax.xaxis, 5)
     hide_frame(ax)
     explain(ax, measured.note, None)
     return fig, ax
@@ -251,7 +251,7 @@ def _finish(ax: Axes, xlabel: str, ylabel: str, log: float | bool | None, values
     if log:
         ax.set_yscale("log", base=_base(log), nonpositive="clip")
     elif _are_whole(values):
-        count_along(ax.yaxis)
+        count_along(ax.yaxis, 7)
     hide_frame(ax)
 
 

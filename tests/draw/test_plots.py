@@ -377,3 +377,10 @@ def test_looking_at_values_is_left_to_the_caller() -> None:
         with pytest.raises(TypeError, match="expected a lazy expression"):
             plot(np.ones(3))
     assert plot_graph(computed(np.ones(3)))
+
+
+def test_numbers_below_bars_do_not_touch() -> None:
+    fig, ax = plot_history_stats(lz.Variable((1234, 567)) @ lz.Variable((567, 1234)), "sizein")
+    fig.draw_without_rendering()
+    extents = [label.get_window_extent() for label in ax.get_xticklabels() if label.get_text()]
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(extents))
