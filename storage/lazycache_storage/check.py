@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from lazycache_storage import accounts, founding, fsio, layout, modes
+from lazycache_storage import accounts, founding, fsio, layout, modes, trust
 from lazycache_storage.accounts import tree_size
 from lazycache_storage.digest import Digest
-from lazycache_storage.errors import CorruptEntryError
+from lazycache_storage.errors import CorruptEntryError, UntrustedArrayError
 from lazycache_storage.gc.leftovers import find_leftovers, object_paths, remove_leftover
 from lazycache_storage.gc.survey import object_number
 from lazycache_storage.index import REF_PREFIX, Row, has_database, is_broken
@@ -143,7 +143,7 @@ def _check_record(
         path = layout.object_path(store.path, Digest(ref.name), ref.kind)
         number = object_number(ref.name)
         if number not in verdicts:
-            verdicts[number] = _judge(path, ref, content)
+            verdicts[number] = _judge(path, ref, content, trust.why_untrusted(store.path))
         verdict = verdicts[number]
         if store.index.get(row.key) != row.value:
             return
@@ -155,15 +155,17 @@ def _check_record(
             yield Finding(kind="missing-ref", path=path, reason=reason, key=row.key)
 
 
-def _judge(path: str, ref: ObjectRef, content: bool) -> tuple[FindingKind, str] | None:
-    """Return what is wrong with an object, or None."""
+def _judge(path: str, ref: ObjectRef, content: bool, distrust: str) -> tuple[FindingKind, str] | None:
+    """Return what is wrong with an object, or None; also for one that others may have made, and that nobody loads."""
     if os.path.islink(path):
         return "damaged-object", "a symbolic link, expected what was written"
     if not os.path.lexists(path):
         return "missing-object", "the object is missing"
     try:
         if content:
-            verify_object(path, ref)
+            verify_object(path, ref, distrust)
+    except UntrustedArrayError:
+        return None
     except CorruptEntryError as error:
         kind: FindingKind = "damaged-object" if os.path.lexists(path) else "missing-object"
         return kind, vars(error)["reason"]

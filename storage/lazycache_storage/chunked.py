@@ -145,20 +145,22 @@ def look(path: str) -> Files:
     return Files(metadata, sum(file.st_size for file in found), max(file.st_mtime_ns for file in found))
 
 
-def read_chunks(path: str, ref: ObjectRef, *, verify: bool) -> Array:
-    """Return a whole chunked array, read-only and in memory.
+def read_chunks(path: str, ref: ObjectRef, *, verify: bool, distrust: str = "") -> Array:
+    """Return a whole chunked array, read-only and in memory; for `distrust` see `zarrhandle.open_zarr`.
 
     Raises
     ------
     CorruptEntryError
         If it is not what the reference says.
+    UntrustedArrayError
+        If it might be larger than it says.
     OSError
         If the operating system cannot read it.
     """
     from lazycache_storage.zarrhandle import READING_ERRORS
 
     dtype = dtypes.parse_array_dtype(ref.dtype)
-    files, source = _open(path, ref)
+    files, source = _open(path, ref, distrust)
     try:
         array: Array = _as_dtype(np.asarray(source[...], order=ref.order), dtype)
     except READING_ERRORS as error:
@@ -168,12 +170,12 @@ def read_chunks(path: str, ref: ObjectRef, *, verify: bool) -> Array:
     return sealed(array)
 
 
-def open_handle(path: str, ref: ObjectRef, *, verify: bool) -> Any:
+def open_handle(path: str, ref: ObjectRef, *, verify: bool, distrust: str = "") -> Any:
     """Return the Zarr array itself, read-only; no more than a part of it is ever in memory.
 
     Raises like `read_chunks`.
     """
-    files, source = _open(path, ref)
+    files, source = _open(path, ref, distrust)
     if verify or files.mtime_ns != ref.mtime_ns:
         content = digest_of_encoding(encoding(path, source, ref))
         if _name(content, files) != ref.name:
@@ -181,14 +183,14 @@ def open_handle(path: str, ref: ObjectRef, *, verify: bool) -> Any:
     return source
 
 
-def _open(path: str, ref: ObjectRef) -> tuple[Files, Any]:
+def _open(path: str, ref: ObjectRef, distrust: str) -> tuple[Files, Any]:
     from lazycache_storage.zarrhandle import open_zarr
 
     files = look(path)
     if files.nbytes != ref.nbytes:
         raise CorruptEntryError(path=path, reason=f"{files.nbytes} bytes, expected {ref.nbytes}")
     check_metadata(path, files.metadata, ref)
-    source = open_zarr(path)
+    source = open_zarr(path, distrust)
     if source.shape != ref.shape:
         raise CorruptEntryError(path=path, reason=f"shape {source.shape}, expected {ref.shape}")
     return files, source

@@ -10,8 +10,10 @@
     │   ├── UnknownFormatError
     │   ├── ReadOnlyStoreError
     │   ├── UntrustedPickleError
+    │   ├── UntrustedArrayError
     │   ├── UntrustedStoreError
-    │   └── LockTimeoutError        (also TimeoutError)
+    │   ├── LockTimeoutError        (also TimeoutError)
+    │   └── WaitCycleError
     └── NotStorableError            (also TypeError)
 
 Each error keeps its data as attributes and survives a pickle round trip.
@@ -128,6 +130,20 @@ class UntrustedPickleError(StoreError):
     template = "a pickled result in {path} was not loaded: {reason}"
 
 
+class UntrustedArrayError(StoreError):
+    """A result is compressed so that nobody knows how large it becomes, and others may have written it.
+
+    Attributes
+    ----------
+    path : str
+    reason : str
+    """
+
+    template = (
+        "a compressed result in {path} was not loaded: {reason}; store it with the default compressors and no shards"
+    )
+
+
 class UntrustedStoreError(StoreError):
     """A store leads out of its folder, so that nothing of it is read or written.
 
@@ -153,6 +169,22 @@ class LockTimeoutError(StoreError, TimeoutError):
     """
 
     template = "waited {seconds:.1f} s for {path}, held by {holder}"
+
+
+class WaitCycleError(StoreError):
+    """Computations wait for each other in a ring, which would never end.
+
+    Attributes
+    ----------
+    cycle : tuple of str
+        What each of them computes, from the first to its repetition.
+    chain : str
+    """
+
+    cycle: tuple[str, ...]
+    chain: str
+
+    template = "a computation waits for its own result: {chain}"
 
 
 class SpoolError(StoreError):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lazycache_storage import chunked, codec, fsio, layout, objects, zarrfiles
+from lazycache_storage import chunked, codec, dtypes, fsio, layout, objects, trust, zarrfiles
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError, NotStorableError
 from lazycache_storage.loading import is_from_another_boot
@@ -36,6 +36,8 @@ def open_result(store: "Store", record: Record) -> "zarr.Array[Any]":
         If the result is no array, or has a dtype that Zarr has not.
     CorruptEntryError
         If the object is missing or damaged.
+    UntrustedArrayError
+        If it is compressed, others may have made it, and it might be larger than it says.
     """
     from lazycache_storage.zarrhandle import as_zarr
 
@@ -55,16 +57,22 @@ def _open_object(store: "Store", record: Record, ref: ObjectRef) -> "zarr.Array[
 
     path = layout.object_path(store.path, Digest(ref.name), ref.kind)
     fsio.refuse_links(path)
-    verify = is_from_another_boot(record)
+    distrust = trust.why_untrusted(store.path)
+    # A signature vouches for names; see `Loader.load`.
+    verify = is_from_another_boot(record) or bool(distrust and store.signer.is_active)
     if ref.chunked:
-        handle: zarr.Array[Any] = chunked.open_handle(path, ref, verify=verify)
+        handle: zarr.Array[Any] = chunked.open_handle(path, ref, verify=verify, distrust=distrust)
         return handle
     present = objects.refresh(path, ref)
     if verify or present is None or present.mtime_ns != ref.mtime_ns:
         objects.open_array(path, ref, verify=True)
-    metadata = f"{path}/{zarrfiles.METADATA_FILE}"
-    chunked.check_metadata(path, fsio.read_file(metadata, limit=1 << 20), ref)
-    handle = open_zarr(path)
+    metadata = fsio.read_file(f"{path}/{zarrfiles.METADATA_FILE}", limit=1 << 20)
+    chunked.check_metadata(path, metadata, ref)
+    dtype = dtypes.parse_array_dtype(ref.dtype)
+    if distrust and metadata != zarrfiles.metadata(dtype, ref.shape, ref.order):
+        # No name covers it, and it could turn the content into anything.
+        raise CorruptEntryError(path=path, reason="the description is not what was written")
+    handle = open_zarr(path, distrust)
     if handle.shape != ref.shape:
         raise CorruptEntryError(path=path, reason=f"shape {handle.shape}, expected {ref.shape}")
     return handle

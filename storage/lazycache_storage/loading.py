@@ -95,13 +95,16 @@ class Loader:
             self._counters.opened += 1
             path = self._object_path(ref)
             verify = is_watched or (is_suspect and ref.name not in self._verified)
+            distrust = ""
             if ref.chunked:
                 from lazycache_storage import chunked, mapping
 
+                distrust = trust.why_untrusted(self._path)
                 if chunked.content_bytes(ref) > mapping.memory_limit():
-                    return chunked.open_handle(path, ref, verify=verify)
+                    return chunked.open_handle(path, ref, verify=verify, distrust=distrust)
             # What somebody else may write to would not stay as it was verified.
-            array = objects.open_array(path, ref, use_map=not (self._network or is_watched), verify=verify)
+            use_map = not (self._network or is_watched)
+            array = objects.open_array(path, ref, use_map=use_map, verify=verify, distrust=distrust)
             if verify:
                 self._verified.add(ref.name)
             array = self._memory.keep_array(ref, array)

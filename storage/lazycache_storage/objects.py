@@ -82,7 +82,7 @@ def refresh(path: str, ref: ObjectRef) -> ObjectRef | None:
     return msgspec.structs.replace(ref, mtime_ns=found.st_mtime_ns)
 
 
-def open_array(path: str, ref: ObjectRef, *, use_map: bool = True, verify: bool = False) -> Array:
+def open_array(path: str, ref: ObjectRef, *, use_map: bool = True, verify: bool = False, distrust: str = "") -> Array:
     """Return a stored array, read-only.
 
     Parameters
@@ -95,16 +95,20 @@ def open_array(path: str, ref: ObjectRef, *, use_map: bool = True, verify: bool 
     verify : bool
         Compare the content with the name, which reads all of it. This is done
         in any case when the file changed after it was published.
+    distrust : str
+        Why others may have made the files, if they may.
 
     Raises
     ------
     CorruptEntryError
         If the object is not what the reference says.
+    UntrustedArrayError
+        If it is compressed, others may have made it, and it might be larger than it says.
     OSError
         If the operating system cannot read it.
     """
     if ref.chunked:
-        array = chunked.read_chunks(path, ref, verify=verify)
+        array = chunked.read_chunks(path, ref, verify=verify, distrust=distrust)
     else:
         array = arrays.open_folder(path, ref, use_map=use_map, verify=verify)
     return array.view(subclass_named(ref.subclass)) if ref.subclass else array
@@ -121,18 +125,12 @@ def read_blob(path: str, ref: ObjectRef, *, use_map: bool = True, verify: bool =
     return data
 
 
-def verify_object(path: str, ref: ObjectRef) -> None:
-    """Read a whole object and compare it with its name.
-
-    Raises
-    ------
-    CorruptEntryError
-        If it is not what was written.
-    """
+def verify_object(path: str, ref: ObjectRef, distrust: str = "") -> None:
+    """Read a whole object and compare it with its name; raises like `open_array`."""
     if ref.kind == "blob":
         read_blob(path, ref, verify=True)
     elif ref.chunked:
-        chunked.open_handle(path, ref, verify=True)
+        chunked.open_handle(path, ref, verify=True, distrust=distrust)
     else:
         open_array(path, ref, verify=True)
 
