@@ -62,8 +62,9 @@ class Stored(NDArrayOperatorsMixin):
             return np.asarray(self)[index]
         if any(isinstance(item, slice) and (item.step or 1) < 0 for item in items):
             return np.asarray(self)[index]
-        # A scalar of numpy, as numpy itself would give.
-        return np.asarray(self.source[index])[()]
+        # As of numpy itself: a scalar for integers alone, an array with an ellipsis.
+        found = np.asarray(self.source[index], dtype=self.dtype)
+        return found[...] if any(item is Ellipsis for item in items) else found[()]
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return getattr(ufunc, method)(*map(_read, inputs), **kwargs)

@@ -57,6 +57,16 @@ def test_any_index_gives_what_numpy_gives(index: Any, on_disk: tuple[np.ndarray[
     np.testing.assert_array_equal(built.compute(), data[index])
 
 
+@pytest.mark.parametrize("index", [(1, 2), (..., 1, 2), (1, ..., 2), (1, 2, ...), (np.int64(1), np.array(2), ...)])
+def test_a_single_element_is_a_number_or_an_array_as_numpy_has_it(index: Any) -> None:
+    data = np.arange(12.0).astype(">f8").reshape(3, 4)
+    found = lz.array(zarr.create_array(zarr.storage.MemoryStore(), data=data))[index]
+    value, expected = found.compute(), data[index]
+    assert (type(value), value.shape) == (type(expected), expected.shape)
+    assert found.dtype == value.dtype == expected.dtype
+    assert value == expected
+
+
 def test_anything_else_reads_the_whole(on_disk: tuple[np.ndarray[Any, Any], Counting]) -> None:
     data, array = on_disk
     x = lz.array(array)
