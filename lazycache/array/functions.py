@@ -149,7 +149,7 @@ def _find_foreign(name: str, backend: str) -> Callable[..., Any] | None:
 class UfuncMethod:
     """A numpy ufunc, or a method of one, that has no name in the namespace."""
 
-    __slots__ = ("__weakref__", "method", "n_outputs", "name", "token", "ufunc")
+    __slots__ = ("__weakref__", "_token", "method", "n_outputs", "name", "ufunc")
 
     stored = False
     is_pure = False
@@ -163,8 +163,16 @@ class UfuncMethod:
         self.method = method
         self.n_outputs = n_outputs
         self.name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-        module = getattr(ufunc, "__module__", None) or ("numpy" if hasattr(np, ufunc.__name__) else "scipy.special")
-        self.token = f"ufunc.{module}.{self.name}".encode()
+        self._token: bytes | None = None
+
+    @property
+    def token(self) -> bytes:
+        """The digest of the ufunc with the method, taken when it is asked for; a user's ufunc has none."""
+        if self._token is None:
+            from lazycache.digests import digest
+
+            self._token = b"ufunc." + bytes(digest(self.ufunc, path=self.name)) + self.method.encode()
+        return self._token
 
     def resolve(self, backend: str | None) -> Callable[..., Any]:
         """Return the ufunc's method; a ufunc is numpy's, and the arrays of others bring their own."""
@@ -180,10 +188,16 @@ class UfuncMethod:
         return self.call(args, kwargs)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return UfuncMethod, (self.ufunc, self.method, self.n_outputs)
+        return ufunc_method, (self.ufunc, self.method, self.n_outputs)
 
     def __repr__(self) -> str:
         return f"<ufunc {self.name}>"
+
+
+@lru_cache(maxsize=1024)
+def ufunc_method(ufunc: np.ufunc, method: str, n_outputs: int | None = None) -> UfuncMethod:
+    """Return the one UfuncMethod of a ufunc and a method."""
+    return UfuncMethod(ufunc, method, n_outputs)
 
 
 class UserFunction:
@@ -268,7 +282,7 @@ def as_function(fn: Any) -> Any:
         if fn is function.operator:
             return function
     if isinstance(fn, np.ufunc):
-        return UfuncMethod(fn, "__call__")
+        return ufunc_method(fn, "__call__")
     return UserFunction(fn)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def _apply_ufunc(self: LazyArray, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    from lazycache.array.numpy_functions import apply_ufunc
+    from lazycache.array.ufuncs import apply_ufunc
 
     del self
     return apply_ufunc(ufunc, method, inputs, kwargs)

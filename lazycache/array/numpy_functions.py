@@ -1,9 +1,8 @@
 """What numpy's own functions do when they are given lazy arrays.
 
-A ufunc of the table, or a function with a namesake in the namespace, becomes
-that. Any other ufunc becomes a node whose shape and dtype follow from it. For a
-function that nobody here knows, the node is one of a general lazy expression,
-whose shape is not known: it stays lazy in any case.
+A function with a namesake in the namespace becomes that. For one that nobody
+here knows, the node is one of a general lazy expression, whose shape is not
+known: it stays lazy in any case.
 """
 
 from __future__ import annotations
@@ -14,159 +13,29 @@ from typing import Any
 
 import numpy as np
 
-from lazycache.array.build import elementwise, scalar_checked_dtype
-from lazycache.array.functions import UfuncMethod
-from lazycache.array.infer import Shape
-from lazycache.array.infer.broadcasting import broadcast
-from lazycache.array.infer.dtypes import DType, accumulated_dtype, ufunc_dtypes
-from lazycache.array.infer.reductions import accumulated, check_identity, reduced
-from lazycache.array.node import ArrayNode, make
+from lazycache.array.node import ArrayNode
 from lazycache.array.numpy_calls import translation
-from lazycache.array.operands import Operand, common_backend, operand, try_operand
+from lazycache.array.operands import operand
 from lazycache.array.products import trace
-from lazycache.array.reductions import NO_VALUE, plain_axis
-from lazycache.array.table import BY_UFUNC
 from lazycache.errors import NotComputedError
 from lazycache.expressions import build
 from lazycache.nests import find_nodes
-from lazycache.nodes import NO_KWARGS, Node
-from lazycache.numpy_protocols import operation_of_function, operation_of_ufunc
-
-_REDUCTIONS = {
-    "add": "sum",
-    "multiply": "prod",
-    "maximum": "max",
-    "minimum": "min",
-    "logical_and": "all",
-    "logical_or": "any",
-}
-
-
-def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return the node that a call of a ufunc stands for."""
-    if kwargs.get("out") is not None:
-        raise TypeError("a lazy array cannot be computed into an array that is there: leave out=, or use a = a + x")
-    found = [try_operand(value) for value in inputs]
-    if any(one is None for one in found):
-        if not any(isinstance(value, Node) for value, one in zip(inputs, found, strict=True) if one is None):
-            return NotImplemented
-        return build(operation_of_ufunc(ufunc, method, inputs, kwargs, by_operator=False), inputs, kwargs)
-    operands = [one for one in found if one is not None]
-    options = {
-        name: value for name, value in kwargs.items() if name != "out" and not (name == "where" and value is True)
-    }
-    if method == "__call__":
-        return _call(ufunc, operands, options)
-    if method in ("reduce", "accumulate"):
-        return _reduce(ufunc, method, operands, options)
-    if method == "outer":
-        shape = (*operands[0].shape, *operands[1].shape)
-        return _node(ufunc, method, operands, shape, options)
-    raise TypeError(f"np.{ufunc.__name__}.{method} has no meaning for a lazy array")
-
-
-def _call(ufunc: np.ufunc, operands: list[Operand], options: dict[str, Any]) -> Any:
-    if "where" in options:
-        raise TypeError("where= without out= leaves elements undefined: use lazycache.array.where")
-    if not options:
-        if ufunc in BY_UFUNC:
-            return elementwise(BY_UFUNC[ufunc], *(one.arg for one in operands))
-        named = _generalized(ufunc)
-        if named is not None:
-            return named(*(one.arg for one in operands))
-    if ufunc.signature is not None:
-        return _namesake(ufunc)(*(one.arg for one in operands), **options)
-    return _node(ufunc, "__call__", operands, broadcast(*(one.shape for one in operands)), options)
-
-
-@cache
-def _generalized(ufunc: np.ufunc) -> Callable[..., Any] | None:
-    import lazycache.array as namespace
-
-    if ufunc in (np.matmul, getattr(np, "vecdot", None)):
-        return getattr(namespace, ufunc.__name__)  # type: ignore[no-any-return]
-    return None
-
-
-def _namesake(ufunc: np.ufunc) -> Callable[..., Any]:
-    named = _generalized(ufunc)
-    if named is None:
-        raise TypeError(f"the shape of np.{ufunc.__name__} of lazy arrays is not known")
-    return named
-
-
-def _node(ufunc: np.ufunc, method: str, operands: list[Operand], shape: Shape, options: dict[str, Any]) -> Any:
-    dtypes = _dtypes(ufunc, operands, options)
-    args = tuple(one.arg for one in operands)
-    backend = common_backend(operands)
-    if ufunc.nout == 1:
-        return make(UfuncMethod(ufunc, method), args, options or NO_KWARGS, shape, dtypes[0], backend)
-    whole = make(UfuncMethod(ufunc, method, ufunc.nout), args, options or NO_KWARGS, (ufunc.nout,), None, backend)
-    from lazycache.array.functions import array_function
-
-    pick = array_function("getitem")
-    return tuple(
-        make(pick, (whole, number), NO_KWARGS, shape, dtype, backend, (whole,)) for number, dtype in enumerate(dtypes)
-    )
-
-
-def _dtypes(ufunc: np.ufunc, operands: list[Operand], options: dict[str, Any]) -> tuple[DType, ...]:
-    kinds = tuple(one.kind for one in operands)
-    if all(isinstance(kind, type) for kind in kinds):
-        kinds = tuple(np.dtype(kind) for kind in kinds)
-    if any(kind is None for kind in kinds) or not options:
-        return ufunc_dtypes(ufunc, kinds) if ufunc.nout > 1 else (scalar_checked_dtype(ufunc, operands, kinds, None),)
-    signature = options.get("signature", options.get("sig"))
-    if "dtype" in options and options["dtype"] is not None:
-        signature = (*(None,) * ufunc.nin, *(np.dtype(options["dtype"]),) * ufunc.nout)
-    rule = {"casting": options["casting"]} if "casting" in options else {}
-    found = ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), signature=signature, **rule)
-    return tuple(found[ufunc.nin :])
-
-
-def _reduce(ufunc: np.ufunc, method: str, operands: list[Operand], options: dict[str, Any]) -> Any:
-    x = operands[0]
-    axis = plain_axis(options.get("axis", 0))
-    dtype = np.dtype(options["dtype"]) if options.get("dtype") is not None else accumulated_dtype(ufunc, x.dtype)
-    if method == "accumulate":
-        if not x.shape:
-            raise TypeError("cannot accumulate on a scalar")
-        shape = accumulated(x.shape, axis)  # type: ignore[arg-type]
-        return make(UfuncMethod(ufunc, method), (x.arg,), {"axis": axis}, shape, dtype, x.backend)
-    name = _REDUCTIONS.get(ufunc.__name__)
-    if name is not None:
-        import lazycache.array as namespace
-
-        given = {key: value for key, value in options.items() if value is not NO_VALUE and not _is_default(key, value)}
-        return getattr(namespace, name)(x.arg, **{**given, "axis": axis})
-    shape = reduced(x.shape, axis, bool(options.get("keepdims")))
-    if ufunc.identity is None and options.get("initial") is None:
-        check_identity(x.shape, axis, ufunc.__name__)
-    kept = {key: value for key, value in options.items() if not _is_default(key, value)}
-    return make(UfuncMethod(ufunc, method), (x.arg,), {**kept, "axis": axis}, shape, dtype, x.backend)
-
-
-def _is_default(name: str, value: Any) -> bool:
-    return (name in ("dtype", "out") and value is None) or (name == "keepdims" and not value)
+from lazycache.numpy_protocols import operation_of_function
 
 
 @cache
 def _known(func: Callable[..., Any]) -> Callable[..., Any] | None:
-    """Return the namespace's function for one of numpy's, found by module and name."""
+    """Return the namespace's function for one of numpy's, if it has one."""
     import lazycache.array as namespace
 
-    module = getattr(func, "__module__", "") or ""
     name = getattr(func, "__name__", "")
-    inside: Any = namespace
-    if module in ("numpy.linalg", "numpy.linalg._linalg"):
-        inside = namespace.linalg
-    elif module.startswith("numpy.fft"):
-        inside = namespace.fft
-    elif not module.startswith("numpy"):
-        return None
-    unlike = _UNLIKE.get(name) if inside is namespace else None
-    found: Any = unlike or getattr(inside, _RENAMED.get(name, name), None)
-    return found if callable(found) and not isinstance(found, type) else None
+    for theirs, ours in ((np, namespace), (np.linalg, namespace.linalg), (np.fft, namespace.fft)):
+        # By what is there under the name: elsewhere numpy has other functions of the same names, as for strings.
+        if getattr(theirs, name, None) is func:
+            unlike = _UNLIKE.get(name) if theirs is np else None
+            found = unlike or getattr(ours, _RENAMED.get(name, name), None)
+            return found if callable(found) and not isinstance(found, type) else None
+    return None
 
 
 def _meets_general(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

@@ -126,7 +126,7 @@ def trace(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any
     """Return the sums along the diagonals of the planes of two axes."""
     found = operand(x)
     shape = manipulation_rules.diagonal(found.shape, operator.index(offset), axis1, axis2)[:-1]
-    known = total_dtype(np.add, found) if dtype is None else numpy_dtype(dtype)
+    known = total_dtype(np.add, found, dtype)
     options: dict[str, Any] = {} if dtype is None else {"dtype": passed_dtype(dtype)}
     if (offset, axis1, axis2) != (0, 0, 1):
         options = {"offset": offset, "axis1": axis1, "axis2": axis2, **options}

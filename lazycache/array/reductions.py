@@ -105,8 +105,11 @@ def _checked_initial(initial: Any, dtype: DType) -> Any:
     return initial
 
 
-def total_dtype(ufunc: np.ufunc, x: Operand) -> DType:
+def total_dtype(ufunc: np.ufunc, x: Operand, asked: Any = None) -> DType:
     """Return the dtype of a sum or a product; what small integers become is the backend's own matter."""
+    if asked is not None:
+        wanted = numpy_dtype(asked)
+        return accumulated_dtype(ufunc, x.dtype, wanted) if x.backend in NUMPY_RULES else wanted
     known = accumulated_dtype(ufunc, x.dtype)
     return known if x.backend in NUMPY_RULES or known == x.dtype else None
 
@@ -128,7 +131,7 @@ def totals(name: str, ufunc: np.ufunc) -> Callable[..., LazyArray]:
         if initial is None:
             # So numpy is told to start with an element, of which there must be one.
             check_start(ufunc, operand(x), axis, where)
-        known = total_dtype(ufunc, operand(x)) if dtype is None else numpy_dtype(dtype)
+        known = total_dtype(ufunc, operand(x), dtype)
         return reduce_axes(name, x, axis, known, keepdims, dtype, initial, where)
 
     return documented(total, name, "Over all axes, or those of `axis`")
@@ -332,7 +335,7 @@ def running_totals(name: str, ufunc: np.ufunc, initial: bool) -> Callable[..., L
         shape = accumulated(found.shape, along, include_initial)
         if found.backend == "torch" and not found.shape and not include_initial:
             shape = ()
-        known = total_dtype(ufunc, found) if dtype is None else numpy_dtype(dtype)
+        known = total_dtype(ufunc, found, dtype)
         options = options_of(along, False, dtype=passed_dtype(dtype))
         if include_initial:
             options["include_initial"] = True

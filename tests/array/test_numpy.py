@@ -196,6 +196,14 @@ def test_a_function_that_nobody_knows_stays_lazy(name: str) -> None:
     np.testing.assert_allclose(shaped.sum().compute(), GENERAL[name](A).sum())
 
 
+def test_functions_of_one_name_are_not_taken_for_each_other() -> None:
+    below = np.array([-1.0, 4.0])
+    np.testing.assert_array_equal(compute(np.emath.sqrt(lz.array(below))), [1j, 2])
+    words = np.array(["a-b", "c-d"])
+    np.testing.assert_array_equal(compute(np.strings.count(lz.array(words), "-")), [1, 1])
+    assert compute(np.strings.multiply(lz.array(words), 2)).tolist() == ["a-ba-b", "c-dc-d"]
+
+
 def test_nothing_becomes_an_array_of_objects() -> None:
     x = lz.Variable((3,), dtype="f8")
     with pytest.raises(TypeError):

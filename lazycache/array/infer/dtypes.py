@@ -56,16 +56,27 @@ def ufunc_dtypes(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> tuple[DType,
     return tuple(ufunc.resolve_dtypes((*operands, *(None,) * ufunc.nout))[ufunc.nin :])
 
 
+@lru_cache(maxsize=4096)
+def ufunc_inputs(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> tuple[DType, ...]:
+    """Return the dtypes that `ufunc` takes its operands as, None where one is not known."""
+    if any(operand is None for operand in operands):
+        return (None,) * ufunc.nin
+    return tuple(ufunc.resolve_dtypes((*operands, *(None,) * ufunc.nout))[: ufunc.nin])
+
+
 def ufunc_dtype(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> DType:
     """Return the dtype of the only result of `ufunc`."""
     return ufunc_dtypes(ufunc, operands)[0]
 
 
 @lru_cache(maxsize=1024)
-def accumulated_dtype(ufunc: np.ufunc, dtype: DType) -> DType:
-    """Return the dtype of ``ufunc.reduce`` (sums of small integers are wider)."""
+def accumulated_dtype(ufunc: np.ufunc, dtype: DType, asked: DType = None) -> DType:
+    """Return the dtype of ``ufunc.reduce`` (sums of small integers are wider), for which one may be asked."""
     if dtype is None:
-        return BOOL if ufunc.__name__ in ALWAYS_BOOL else None
+        return BOOL if ufunc.__name__ in ALWAYS_BOOL else asked
+    if asked is not None:
+        whole = (None, dtype, None)
+        return ufunc.resolve_dtypes(whole, signature=(asked, None, None), casting="unsafe", reduction=True)[2]
     if dtype.kind == "O":
         return dtype
     return ufunc.resolve_dtypes((None, dtype, None), reduction=True)[2]
