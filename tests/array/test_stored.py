@@ -49,6 +49,49 @@ def test_an_index_reads_only_what_it_needs(on_disk: tuple[np.ndarray[Any, Any], 
     assert array.reads == [4, 1]
 
 
+def spoiled(folder: Path, wanted: set[tuple[int, int]]) -> tuple[np.ndarray[Any, Any], zarr.Array[Any]]:
+    """Return data, and an array on disk with these chunks of it and no others that can be read."""
+    data = np.arange(10_000.0).reshape(100, 100)
+    zarr.create_array(folder / "a.zarr", data=data, chunks=(10, 10))
+    for path in (folder / "a.zarr" / "c").glob("*/*"):
+        if (int(path.parent.name), int(path.name)) not in wanted:
+            path.write_bytes(b"no chunk")
+    return data, zarr.open_array(folder / "a.zarr", mode="r")
+
+
+ROW_OF_TRUTHS = np.arange(100) % 45 == 3
+
+
+@pytest.mark.parametrize(
+    ("index", "chunks"),
+    [
+        (([3, 95, -97],), {(0, n) for n in range(10)} | {(9, n) for n in range(10)}),
+        (([3, 95], [7, 51]), {(0, 0), (0, 5), (9, 0), (9, 5)}),
+        ((slice(None, None, -1), 3), {(n, 0) for n in range(10)}),
+        ((slice(25, 3, -7), slice(97, None)), {(n, 9) for n in range(3)}),
+        ((None, 4, ..., None, [0, 12, 99]), {(0, 0), (0, 1), (0, 9)}),
+        ((ROW_OF_TRUTHS, 5), {(0, 0), (4, 0), (9, 0)}),
+        ((..., ROW_OF_TRUTHS[:, None] & ROW_OF_TRUTHS), {(a, b) for a in (0, 4, 9) for b in (0, 4, 9)}),
+        (([[3], [95]], np.array([[1, 2]])), {(0, 0), (9, 0)}),
+        (([], 5), set()),
+    ],
+    ids=range(9),
+)
+def test_no_other_chunks_are_read(index: Any, chunks: set[tuple[int, int]], tmp_path: Path) -> None:
+    data, array = spoiled(tmp_path, chunks)
+    found = lz.array(array)[index]
+    assert found.shape == data[index].shape
+    np.testing.assert_array_equal(found.compute(), data[index])
+
+
+def test_of_what_knows_slices_only_the_part_around_the_places_is_read(
+    on_disk: tuple[np.ndarray[Any, Any], Counting],
+) -> None:
+    data, array = on_disk
+    np.testing.assert_array_equal(lz.array(array)[[7, 3, 5], ::-50].compute(), data[[7, 3, 5], ::-50])
+    assert array.reads == [5 * 2]
+
+
 @pytest.mark.parametrize("index", [(slice(None, None, -1), 0), ([1, 5], slice(3)), (None, 4), (..., 2)], ids=range(4))
 def test_any_index_gives_what_numpy_gives(index: Any, on_disk: tuple[np.ndarray[Any, Any], Counting]) -> None:
     data, array = on_disk
