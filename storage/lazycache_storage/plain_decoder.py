@@ -19,6 +19,10 @@ from lazycache_storage.arrays import subclass_named
 from lazycache_storage.errors import CorruptEntryError
 from lazycache_storage.plain import PATHS, Array, Form, Tag
 
+_FEW = 10_000
+_MOST_OF_ONE_HASH = 100
+_QUICKLY_REDUCED = 10_000
+
 Load = Callable[[int], Array]
 """Gives the array of a position, read-only."""
 
@@ -57,6 +61,8 @@ def decode_plain(payload: bytes, load: Load, where: str = "payload") -> Any:
         MemoryError,
         NotImplementedError,
         RecursionError,
+        # numpy's, for text that is no Unicode.
+        SystemError,
         TypeError,
         ValueError,
     ) as error:
@@ -74,8 +80,25 @@ def _members(form: Form, load: Load) -> list[Any]:
 def _dict(form: Form, load: Load) -> Any:
     if not len(form) % 2:
         raise ValueError("a dict with a key too many")
-    members = iter(_members(form, load))
-    return dict(zip(members, members, strict=True))
+    members = _members(form, load)
+    keys = members[::2]
+    refuse_collisions(keys)
+    return dict(zip(keys, members[1::2], strict=True))
+
+
+def _set(kind: type) -> Callable[[Form, Load], Any]:
+    def read(form: Form, load: Load) -> Any:
+        members = _members(form, load)
+        refuse_collisions(members)
+        return kind(members)
+
+    return read
+
+
+def refuse_collisions(members: list[Any]) -> None:
+    """Raise ValueError if so many hashes are equal that a set of the members would take for ever to make."""
+    if len(members) > _FEW and len(set(map(hash, members))) < len(members) // _MOST_OF_ONE_HASH:
+        raise ValueError(f"{len(members)} members with few hashes")
 
 
 def _native(kind: type) -> Callable[[Form, Load], Any]:
@@ -162,15 +185,20 @@ def _fraction(form: Form, load: Load) -> Any:
     if type(numerator) is not int or type(denominator) is not int:
         # A text such as 1e999999999 would take for ever.
         raise TypeError("not two integers")
-    return fractions.Fraction(numerator, denominator)
+    if denominator.bit_length() <= _QUICKLY_REDUCED or denominator < 0:
+        return fractions.Fraction(numerator, denominator)
+    # Written by us, it is in lowest terms; to find that out takes for ever.
+    made: Any = object.__new__(fractions.Fraction)
+    made._numerator, made._denominator = numerator, denominator
+    return made
 
 
 _READERS: dict[int, Callable[[Form, Load], Any]] = {
     Tag.LIST: _members,
     Tag.TUPLE: lambda form, load: tuple(_members(form, load)),
     Tag.DICT: _dict,
-    Tag.SET: lambda form, load: set(_members(form, load)),
-    Tag.FROZENSET: lambda form, load: frozenset(_members(form, load)),
+    Tag.SET: _set(set),
+    Tag.FROZENSET: _set(frozenset),
     Tag.NATIVE_LIST: _native(list),
     Tag.NATIVE_TUPLE: lambda form, load: tuple(_native(list)(form, load)),
     Tag.NATIVE_DICT: _native(dict),

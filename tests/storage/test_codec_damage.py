@@ -1,5 +1,7 @@
 import contextlib
 import pickle
+import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +80,10 @@ def _pack(form: Any) -> bytes:
     return msgspec.msgpack.encode(form)
 
 
+def _of_one_hash(count: int) -> list[Any]:
+    return [[8, (sys.hash_info.modulus * i).to_bytes(12, "little")] for i in range(count)]
+
+
 HOSTILE: dict[str, bytes] = {
     "nothing": b"",
     "no tag": _pack([]),
@@ -127,6 +133,9 @@ HOSTILE: dict[str, bytes] = {
     "int": _pack([8, "x"]),
     "complex": _pack([10, "1", 2]),
     "range": _pack([13, 1, 2, 0]),
+    "no unicode": _pack([26, '"<U1"', b"\xff" * 4]),
+    # To make a set or a dict of members that all have one hash takes hours.
+    **{f"one hash {tag}": _pack([tag, *_of_one_hash(200_000)]) for tag in (2, 3, 4)},
 }
 
 
@@ -151,3 +160,13 @@ def test_a_pickle_in_the_place_of_plain_data_does_not_run(tmp_path: Path) -> Non
         Shelf(tmp_path).decode(("plain", payload, (), []))
     with pytest.raises(UntrustedPickleError):
         Shelf(tmp_path).decode(("pickle", payload, (), []), allow_pickle=False)
+
+
+def test_a_fraction_of_millions_of_digits_is_read_at_once(tmp_path: Path) -> None:
+    """To reduce it would take hours."""
+    shelf = Shelf(tmp_path)
+    number = Fraction((1 << 16_000_001) - 1, 1 << 16_000_000)
+    found = shelf.round_trip(number)
+    assert (found.numerator, found.denominator) == (number.numerator, number.denominator)
+    unreduced = _pack([23, [8, b"\x07" * 2_000_000], [8, b"\x05" * 1_999_999]])
+    assert shelf.decode(("plain", unreduced, (), [])) > 1
