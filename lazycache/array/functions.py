@@ -283,6 +283,8 @@ def as_function(fn: Any) -> Any:
             return function
     if isinstance(fn, np.ufunc):
         return ufunc_method(fn, "__call__")
+    if not callable(fn):
+        raise TypeError(f"a lazy array is made by a function, not by {fn!r}")
     return UserFunction(fn)
 
 

@@ -62,7 +62,7 @@ def reshape(x: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
         unknown = tuple(None if isinstance(size, Node) or size < 0 else int(size) for size in sizes)
         return _moved("reshape", found, unknown, tuple(sizes))
     target = rules.as_shape(shape)
-    options: dict[str, Any] = {} if order == "C" else {"order": _order(order)}
+    options = _order(order)
     if copy is not None:
         options["copy"] = copy
     return _moved("reshape", found, rules.reshaped(found.shape, target), target, **options)
@@ -72,16 +72,18 @@ def ravel(x: Any, /, order: str = "C") -> LazyArray:
     """Return the elements in one dimension."""
     found = operand(x)
     shape = (size_of(found.shape),)
-    if order == "K":
+    if order in ("K", "k"):
         # As they lie in memory, which only the array knows.
-        return _moved("ravel", found, shape, order=order)
-    return _moved("reshape", found, shape, (-1,), **({} if order == "C" else {"order": _order(order)}))
+        return _moved("ravel", found, shape, order="K")
+    return _moved("reshape", found, shape, (-1,), **_order(order))
 
 
-def _order(order: str) -> str:
-    if order not in ("C", "F", "A"):
+def _order(order: str | None) -> dict[str, Any]:
+    """Return the order that elements are read in as an argument, unless it is the default."""
+    name = "C" if order is None else str(order).upper()
+    if name not in ("C", "F", "A"):
         raise ValueError(f"order must be one of 'C', 'F', 'A' here (got {order!r})")
-    return order
+    return {} if name == "C" else {"order": name}
 
 
 def permute_dims(x: Any, /, axes: Any) -> LazyArray:

@@ -41,6 +41,14 @@ def test_the_constructor_takes_any_function() -> None:
     assert lz.LazyArray("numpy", None, (), {}, (2, 2)).shape == (2, 2)
 
 
+def test_what_is_no_function_makes_no_array() -> None:
+    x = lz.array(np.ones(3))
+    with pytest.raises(TypeError, match="made by a function, not by 'cuda:0'"):
+        x.to("cuda:0")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="made by a function, not by 3"):
+        lz.LazyArray("numpy", 3, (x,), None, (3,))  # type: ignore[arg-type]
+
+
 def test_lazy_values_anywhere_in_the_arguments_are_dependencies() -> None:
     x, n, kind = lz.Variable((4,)), lz.Variable(()), lz.Variable(())
 
