@@ -10,16 +10,27 @@ import numpy as np
 from lazycache.array.backends import NUMPY_RULES
 from lazycache.array.functions import array_function
 from lazycache.array.infer.broadcasting import broadcast
-from lazycache.array.infer.dtypes import ALWAYS_BOOL, BOOL, DType, check_scalar, foreign_dtype, ufunc_dtype
+from lazycache.array.infer.dtypes import (
+    ALWAYS_BOOL,
+    BOOL,
+    DType,
+    check_scalar,
+    foreign_dtype,
+    ufunc_dtype,
+    ufunc_inputs,
+)
 from lazycache.array.node import ArrayNode, make
 from lazycache.array.operands import Operand, common_backend, operand, try_operand
 from lazycache.array.table import BY_METHOD, BY_NAME, Elementwise
+from lazycache.expressions import build
 from lazycache.nodes import NO_KWARGS, Node
+from lazycache.operators import BINARY_OPERATIONS
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray
 
 _TAKE_ANY_INTEGER = ALWAYS_BOOL
+_EQUALITY = frozenset({"__eq__", "__ne__"})
 
 
 def elementwise(row: Elementwise, *values: Any) -> LazyArray:
@@ -51,17 +62,17 @@ def scalar_checked_dtype(
     if all(isinstance(kind, type) for kind in kinds):
         kinds = tuple(np.dtype(kind) for kind in kinds)
     dtype = ufunc_dtype(ufunc, kinds)
-    if ufunc.__name__ not in _TAKE_ANY_INTEGER:
-        for one in operands:
-            if one.kind is int:
-                check_scalar(one.arg, dtype if dtype is None or dtype.kind != "b" else _array_dtype(operands))
+    check_scalars(ufunc, operands, kinds)
     if ufunc is np.power and dtype is not None and dtype.kind in "iu":
         _check_exponent(operands)
     return dtype
 
 
-def _array_dtype(operands: list[Operand]) -> DType:
-    return next((one.kind for one in operands if not isinstance(one.kind, type)), None)
+def check_scalars(ufunc: np.ufunc, operands: list[Operand], kinds: tuple[Any, ...]) -> None:
+    """Refuse Python integers that do not fit what they are taken as."""
+    if ufunc.__name__ not in _TAKE_ANY_INTEGER and any(one.kind is int for one in operands):
+        for one, dtype in zip(operands, ufunc_inputs(ufunc, kinds), strict=True):
+            check_scalar(one.arg, dtype)
 
 
 def _check_exponent(operands: list[Operand]) -> None:
@@ -112,6 +123,7 @@ def binary_operator(method: str) -> Callable[[Any, Any], LazyArray]:
     row = BY_METHOD[method]
     called = row.function
     ufunc = row.ufunc
+    is_equality = method in _EQUALITY
     dtypes: dict[tuple[Any, Any], DType] = {}
 
     def operate(self: Any, other: Any) -> Any:
@@ -136,7 +148,7 @@ def binary_operator(method: str) -> Callable[[Any, Any], LazyArray]:
             return _general(row, self, other)
         dtype = dtypes.get(pair)
         if dtype is None:
-            dtype = dtypes[pair] = ufunc_dtype(ufunc, pair)
+            dtype = dtypes[pair] = BOOL if is_equality and not _compares(ufunc, pair) else ufunc_dtype(ufunc, pair)
         return make(called, args, NO_KWARGS, shape, dtype, backend, deps)
 
     operate.__name__ = method
@@ -150,7 +162,7 @@ def reflected_operator(method: str) -> Callable[[Any, Any], LazyArray]:
     def operate(self: Any, other: Any) -> Any:
         found = try_operand(other)
         if found is None:
-            return NotImplemented
+            return build(BINARY_OPERATIONS[method], (other, self), NO_KWARGS) if is_table(other) else NotImplemented
         return _elementwise(row, [found, operand(self)])
 
     operate.__name__ = method.replace("__", "__r", 1)
@@ -160,10 +172,39 @@ def reflected_operator(method: str) -> Callable[[Any, Any], LazyArray]:
 def _general(row: Elementwise, self: Any, other: Any) -> Any:
     found = try_operand(other)
     if found is None:
-        if isinstance(other, Node) and row.method in ("__eq__", "__ne__"):
-            raise TypeError("== of an array and a lazy expression: say lazycache.array.asarray(e, shape=…) first")
-        return NotImplemented
+        if row.method not in _EQUALITY:
+            return build(BINARY_OPERATIONS[row.method], (self, other), NO_KWARGS) if is_table(other) else NotImplemented
+        return _unlike(row, self, other)
     if row.ufunc is np.power and self._dtype == BOOL and type(other) is int and other == 2:
         row = BY_NAME["square"]
         return _elementwise(row, [operand(self)])
-    return _elementwise(row, [operand(self), found])
+    operands = [operand(self), found]
+    if row.method in _EQUALITY and not _compares(row.ufunc, (operands[0].kind, found.kind)):
+        shape = broadcast(self._shape, found.shape)
+        return make(row.function, (self, found.arg), NO_KWARGS, shape, BOOL, common_backend(operands))
+    return _elementwise(row, operands)
+
+
+def _compares(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> bool:
+    """Say whether numpy compares two dtypes; its operators say of what it does not that it is unequal."""
+    try:
+        ufunc_dtype(ufunc, kinds)
+    except TypeError:
+        return False
+    return True
+
+
+def _unlike(row: Elementwise, self: Any, other: Any) -> Any:
+    """Compare an array with what is no array."""
+    if other is None and self._backend in NUMPY_RULES:
+        return make(row.function, (self, None), NO_KWARGS, self._shape, BOOL, self._backend)
+    if isinstance(other, Node):
+        raise TypeError("== of an array and a lazy expression: say lazycache.array.asarray(e, shape=…) first")
+    if is_table(other):
+        raise TypeError(f"== of a lazy array and a {type(other).__name__}: wrap it in computed() and call np.equal")
+    return NotImplemented
+
+
+def is_table(value: Any) -> bool:
+    """Say whether `value` has a shape and is no array, as a data frame; operators with one make an expression."""
+    return hasattr(type(value), "shape") and not isinstance(value, Node)

@@ -236,8 +236,10 @@ def array_equal(x1: Any, x2: Any, /, equal_nan: bool = False) -> LazyArray:
 def nan_to_num(x: Any, /, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> LazyArray:
     """Return the array with NaN and infinities replaced."""
     options = {"nan": nan, "posinf": posinf, "neginf": neginf}
-    plain = {"nan": 0.0, "posinf": None, "neginf": None}
-    return _same("nan_to_num", x, operand(x).dtype, **{k: v for k, v in options.items() if v != plain[k]})
+    given = {name: operand(value).arg for name, value in options.items() if value is not None}
+    if type(nan) is float and repr(nan) == "0.0":
+        del given["nan"]
+    return _same("nan_to_num", x, operand(x).dtype, **given)
 
 
 def sinc(x: Any, /) -> LazyArray:

@@ -6,21 +6,27 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from lazycache.array import elementwise, indexing, manipulation, products, reductions, searching, typing_functions
-from lazycache.array.build import binary_operator, reflected_operator, unary_operator
+from lazycache.array.build import binary_operator, is_table, reflected_operator, unary_operator
 from lazycache.array.operands import Operand, operand, try_operand
 from lazycache.errors import NotComputedError
-from lazycache.nodes import Node
+from lazycache.expressions import build
+from lazycache.nodes import NO_KWARGS, Node
+from lazycache.operators import BINARY_OPERATIONS
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray
 
 
 def _matmul(self: Any, other: Any) -> Any:
-    return products.matmul(self, other) if type(other) is type(self) or _fits(other) else NotImplemented
+    if type(other) is type(self) or _fits(other):
+        return products.matmul(self, other)
+    return build(BINARY_OPERATIONS["__matmul__"], (self, other), NO_KWARGS) if is_table(other) else NotImplemented
 
 
 def _rmatmul(self: Any, other: Any) -> Any:
-    return products.matmul(other, self) if _fits(other) else NotImplemented
+    if _fits(other):
+        return products.matmul(other, self)
+    return build(BINARY_OPERATIONS["__matmul__"], (other, self), NO_KWARGS) if is_table(other) else NotImplemented
 
 
 def _fits(other: Any) -> bool:
@@ -28,10 +34,14 @@ def _fits(other: Any) -> bool:
 
 
 def _divmod(self: Any, other: Any) -> Any:
+    if not _fits(other):
+        return NotImplemented
     return elementwise.floor_divide(self, other), elementwise.remainder(self, other)
 
 
 def _rdivmod(self: Any, other: Any) -> Any:
+    if not _fits(other):
+        return NotImplemented
     return elementwise.floor_divide(other, self), elementwise.remainder(other, self)
 
 

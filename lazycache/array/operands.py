@@ -74,6 +74,8 @@ def try_operand(value: Any) -> Operand | None:
         return Operand(value, (), BOOL, None)
     if isinstance(value, np.generic):
         return Operand(value, (), value.dtype, None)
+    if kind is str or kind is bytes:
+        return Operand(value, (), np.asarray(value).dtype, None)
     if isinstance(value, Node):
         return None if value._function is not None else _leaf_operand(value)
     if backends.is_array(value):

@@ -21,14 +21,18 @@ if TYPE_CHECKING:
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> LazyArray:
     """Return the elements as another dtype."""
     del copy
-    if device not in (None, "cpu"):
-        raise ValueError(f"unsupported device {device!r}")
+    _check_device(device)
     found = operand(x)
     if isinstance(dtype, Node):
         return make(array_function("astype"), (found.arg, dtype), {}, found.shape, None, found.backend)
     wanted = passed_dtype(dtype)
     known = cast_dtype(found.dtype, wanted) if isinstance(wanted, np.dtype) else None
     return make(array_function("astype"), (found.arg, wanted), {}, found.shape, known, found.backend)
+
+
+def _check_device(device: Any) -> None:
+    if device not in (None, "cpu"):
+        raise ValueError(f"unsupported device {device!r}")
 
 
 def _dtype_of(value: Any) -> Any:
@@ -86,14 +90,14 @@ class ArrayNamespaceInfo:
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, np.dtype[Any]]:
         """Return the dtypes that are taken where none is given."""
-        del device
+        _check_device(device)
         names = ("real floating", "complex floating", "integral", "indexing")
         kinds = (np.float64, np.complex128, np.int64, np.intp)
         return {name: np.dtype(kind) for name, kind in zip(names, kinds, strict=True)}
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, np.dtype[Any]]:
         """Return the dtypes of a kind, by name."""
-        del device
+        _check_device(device)
         names = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128"
         every = {name: np.dtype(name) for name in names.split()}
         return every if kind is None else {name: dtype for name, dtype in every.items() if np.isdtype(dtype, kind)}
