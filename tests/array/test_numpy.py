@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import special
+from scipy import sparse, special
 
 import lazycache.array as lz
 from lazycache import compute, computed, lazy
@@ -223,6 +223,54 @@ def test_other_libraries_on_the_left() -> None:
     np.testing.assert_array_equal(np.asarray(compute(built)), [0, 2, 6])
 
 
+def test_tables_on_either_side_make_expressions() -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0]})
+    x = lz.array(np.arange(3.0).reshape(3, 1))
+    pairs: list[tuple[Any, Any]] = [
+        (frame + x, frame + x.compute()),
+        (x - frame, x.compute() - frame),
+        (frame < x, frame < x.compute()),
+        (x.T @ frame, x.compute().T @ frame),
+        (x @ sparse.csr_array(np.eye(1)), x.compute()),
+        (divmod(x, computed(4.0) + 1)[1], x.compute() % 5),
+    ]
+    for built, expected in pairs:
+        assert isinstance(built, Node)
+        np.testing.assert_array_equal(compute(built), expected)
+    with pytest.raises(TypeError, match=r"np\.equal"):
+        x == frame  # noqa: B015
+
+
+UNLIKE: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "None": (lambda a: a == None, A),  # noqa: E711
+    "not None": (lambda a: a != None, A),  # noqa: E711
+    "a word": (lambda a: a == "a", A),
+    "not a word": (lambda a: a != "a", A),
+    "a date": (lambda a: a == np.array(["2020"], "M8[Y]"), A),
+    "of dates": (lambda a: a != 1.5, np.array(["2020", "2021"], "M8[Y]")),
+    "of words": (lambda a: a == "bb", np.array(["a", "bb"])),
+    "order of words": (lambda a: a < "b", np.array(["a", "bb"])),
+    "words joined": (lambda a: a + "c", np.array(["a", "bb"])),
+    "order of a word and numbers": (lambda a: a < "a", A),
+    "by the function": (lambda a: np.equal(a, "a"), A),
+    "shapes": (lambda a: a == np.ones(7), A),
+}
+
+
+@pytest.mark.parametrize("name", UNLIKE)
+def test_numbers_compare_with_what_is_no_number_as_in_numpy(name: str) -> None:
+    function, data = UNLIKE[name]
+    check(lambda xp, a: function(a), data)
+
+
+def test_integers_that_do_not_fit_what_they_are_taken_as() -> None:
+    with pytest.raises(OverflowError, match="int32"):
+        lz.ldexp(lz.array(A), 2**40)
+    with pytest.raises(OverflowError, match="uint8"):
+        lz.floor_divide(lz.array(I.astype("u1")), 300)
+    check(lambda xp, a: xp.nan_to_num(a, nan=-0.0, posinf=a[0, 0]), np.array([[2.0, np.nan], [np.inf, 1.0]]))
+
+
 def test_masked_arrays_on_either_side() -> None:
     masked = np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
     x = lz.array(np.arange(3.0))
@@ -261,7 +309,10 @@ def test_namespace() -> None:
     assert x.__array_namespace__() is lz
     with pytest.raises(ValueError, match="version"):
         x.__array_namespace__(api_version="1999.01")
+    assert x.__array_namespace__(api_version="2025.12") is lz
     info = lz.__array_namespace_info__()
+    with pytest.raises(ValueError, match="device"):
+        info.default_dtypes(device="cuda")
     assert info.default_dtypes()["real floating"] == np.float64
     assert set(info.dtypes(kind="unsigned integer")) == {"uint8", "uint16", "uint32", "uint64"}
     assert lz.finfo(lz.float32).eps == np.finfo("f4").eps
