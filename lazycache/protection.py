@@ -10,7 +10,7 @@ import numpy as np
 
 from lazycache.digests.copying import SelfContaining, Uncopyable, copy_nest, deep_copy
 from lazycache.digests.immutable import ATOMS, is_immutable
-from lazycache.digests.owned import known_token, remember
+from lazycache.digests.owned import is_marked, known_token, mark_unchangeable, remember
 from lazycache.digests.snapshots import is_unchangeable_buffer
 
 Array = np.ndarray[Any, Any]
@@ -66,13 +66,31 @@ def is_unchangeable(value: Any) -> bool:
 
 
 def _read_only(array: Array) -> Array:
-    # The names of a structured dtype can be set in place, so a view gets a dtype of its own.
-    view = array.view() if array.dtype.names is None else array.view(copy.deepcopy(array.dtype))
+    # A hit of a number finds the library small.
+    from lazycache_storage.arrays import sealed
+
+    dtype = array.dtype
+    if dtype.names is not None:
+        # The names of a structured dtype can be set in place, so a view gets a dtype of its own.
+        dtype = copy.deepcopy(dtype)
+    view = sealed(array, dtype) if _owns_memory(array) else array.view(dtype)
     view.setflags(write=False)
+    if view.base is not None and view.base is not array.base and is_marked(array):
+        mark_unchangeable(view.base)
     token = known_token(array)
     if token is not None:
         remember(view, token)
     return view
+
+
+def _owns_memory(array: Array) -> bool:
+    """Return whether an array that anybody can make writeable again is behind this one, at one stretch."""
+    if not array.nbytes or not array.flags.forc or array.dtype.hasobject:
+        return False
+    part: Any = array
+    while isinstance(part.base, np.ndarray):
+        part = part.base
+    return part.base is None
 
 
 def _copy(value: Any, copy_array: Callable[[Array], Array]) -> Any:

@@ -144,12 +144,13 @@ def open_folder(path: str, ref: ObjectRef, *, use_map: bool, verify: bool) -> Ar
     return array
 
 
-def sealed(array: Array) -> Array:
-    """Return an array over the same memory that nobody can make writable again."""
+def sealed(array: Array, dtype: AnyDtype | None = None) -> Array:
+    """Return an array over the same memory that nobody can make writable again, with an equal dtype if given."""
     memory = array.reshape(-1, order="A").view(np.uint8).data.toreadonly()
     # frombuffer keeps the read-only view as the owner; ndarray(buffer=…) would keep
     # what is behind it, and setflags(write=True) would succeed.
-    return np.ndarray(array.shape, array.dtype, np.frombuffer(memory, np.uint8), order=array_order(array))
+    dtype = array.dtype if dtype is None else dtype
+    return np.ndarray(array.shape, dtype, np.frombuffer(memory, np.uint8), order=array_order(array))
 
 
 def _open_data(path: str, ref: ObjectRef, use_map: bool) -> tuple[Any, int]:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lazycache.digests import own, token
+from lazycache.digests import known_token, own, snapshot, token
 from lazycache.protection import protect, writable_copy
 
 
@@ -82,3 +82,44 @@ def test_writable_copies_are_deep_and_writable() -> None:
     grid.setflags(write=False)
     assert writable_copy(grid).flags.f_contiguous
     assert writable_copy(grid).flags.writeable
+
+
+def owners(array: Any) -> list[Any]:
+    """Return an array and those that it is a view of."""
+    found = []
+    while isinstance(array, np.ndarray):
+        found.append(array)
+        array = array.base
+    return found
+
+
+ARRAYS: dict[str, Any] = {
+    "plain": lambda: np.arange(6.0).reshape(2, 3),
+    "fortran": lambda: np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+    "part": lambda: np.arange(6.0)[2:5],
+    "0-d": lambda: np.array(2.5),
+    "empty": lambda: np.empty((0, 3)),
+    "times": lambda: np.array(["2020", "NaT"], "M8[s]"),
+    "records": lambda: np.zeros(3, [("a", "i1"), ("b", ">f8")]),
+    "long doubles": lambda: np.arange(3, dtype="g"),
+}
+
+
+@pytest.mark.parametrize("kind", ARRAYS)
+@pytest.mark.parametrize("is_owned", [True, False])
+def test_no_array_behind_what_is_handed_out_can_be_made_writeable(kind: str, is_owned: bool) -> None:
+    original: Any = ARRAYS[kind]()
+    if is_owned:
+        own(original)
+    view = protect(original)
+    assert (view.dtype, view.shape, view.strides) == (original.dtype, original.shape, original.strides)
+    assert view.tobytes() == original.tobytes()
+    assert not original.size or np.shares_memory(view, original)
+    for array in owners(view) if view.size else ():
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.setflags(write=True)
+    if is_owned:
+        assert known_token(view) == known_token(original)
+        # A part of it need not be copied to be hashed.
+        part = view[:1] if view.ndim else view
+        assert snapshot(part)[0] is part
