@@ -125,6 +125,17 @@ class Blocks:
                 yield block.astype(self.dtype, copy=False)
 
 
+class OnDisk:
+    """An array that is read when and where it is needed; ``np.asarray`` reads the whole."""
+
+    __slots__ = ()
+
+
+def whole(value: Any) -> Any:
+    """Return the value of what somebody asked for: an array on disk is read."""
+    return np.asarray(value) if isinstance(value, OnDisk) else value
+
+
 def size_of(value: Any) -> int:
     """Return how many bytes an array has that need not be in memory."""
     size: int = prod(value.shape) * np.dtype(value.dtype).itemsize

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from lazycache import current
-from lazycache.blocks import in_memory
+from lazycache.blocks import in_memory, whole
 from lazycache.expressions import HashedLeaf, Node
 from lazycache.files import mark_young
 from lazycache.graph import find_nodes, substitute
@@ -123,7 +123,7 @@ class Evaluation:
             else:
                 values[id(node)] = value
             stack.pop()
-        return values[id(root)]
+        return whole(values[id(root)])
 
     def finish(self, node: Node) -> None:
         """Say that `node` needs its dependencies no longer."""

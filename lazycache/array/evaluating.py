@@ -6,6 +6,7 @@ from typing import Any
 
 from lazycache.array.functions import ArrayFunction
 from lazycache.array.node import ArrayNode
+from lazycache.blocks import whole
 from lazycache.codegen.calls import Call
 from lazycache.evaluation import annotate, call_operation
 from lazycache.nests import NATIVES, find_nodes, is_nest, substitute
@@ -47,7 +48,7 @@ def compute(lz: Any) -> Any:
 
 
 def _result(root: Node, values: dict[int, Any]) -> Any:
-    return root._value if root._function is None else values[id(root)]
+    return whole(root._value) if root._function is None else values[id(root)]
 
 
 def settle(roots: list[Node]) -> dict[int, Any]:

@@ -252,6 +252,7 @@ class Unbound:
 
     __slots__ = ("__weakref__", "name", "shape", "token")
 
+    is_unbound = True
     stored = False
     is_pure = False
     trusted = True

@@ -17,7 +17,7 @@ from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import size_of
 from lazycache.array.methods import Methods, Operators
 from lazycache.array.node import PLACEHOLDER, ArrayNode
-from lazycache.array.stored import Stored
+from lazycache.blocks import whole
 from lazycache.graph import ascend, descend
 from lazycache.nodes import Node
 
@@ -242,7 +242,7 @@ class LazyArray(Operators, Methods, History, Drawn, ArrayNode):
         """
         if self._function is not None:
             settle([self])
-        return np.asarray(self._value) if type(self._value) is Stored else self._value
+        return whole(self._value)
 
     def _materialize(self) -> Any:
         """Compute what the arguments need, each by its own `_materialize`, and then this node.
@@ -256,7 +256,7 @@ class LazyArray(Operators, Methods, History, Drawn, ArrayNode):
             foreign = [dep for dep in self._deps if not isinstance(dep, LazyArray)]
             values = dict(zip(map(id, foreign), compute(foreign), strict=True)) if foreign else {}
             settle_one(self, values)
-        return self._value
+        return whole(self._value)
 
     def get_function(self, variables: Any, fold_constants: bool = True) -> Function:
         """Return a compiled function of the data of `variables` that gives this array.
@@ -360,7 +360,7 @@ class LazyArray(Operators, Methods, History, Drawn, ArrayNode):
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         import lazycache.array as namespace
 
-        if api_version is not None and api_version not in ("2021.12", "2022.12", "2023.12", "2024.12"):
+        if api_version is not None and api_version not in ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
             raise ValueError(f"the version {api_version!r} of the array API standard is not supported")
         return namespace
 

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from lazycache.blocks import OnDisk
 from lazycache_storage.arrayhash import block_items, encoding_of_parts
 from lazycache_storage.digest import seal
 
 _SLAB_BYTES = 32 << 20
 
 
-class Stored(NDArrayOperatorsMixin):
+class Stored(OnDisk, NDArrayOperatorsMixin):
     """An array on disk (zarr, h5py, …), read when and where it is needed.
 
     Parameters

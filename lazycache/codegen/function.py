@@ -56,13 +56,17 @@ class Function:
         names = {id(node): f"a{number}" for number, node in enumerate(given)}
         looked: dict[int, Step] = {}
         order = needed(wanted, names, looked)
+        arguments = ", ".join(names.values())
+        copies = _copies(given, order)
+        if copies:
+            names.update({identity: names[original] for identity, original in copies.items()})
+            order = needed(wanted, names, looked)
         folded: dict[int, Any] = {}
         if fold_constants:
             folded = _fold(order, wanted, names)
             if folded:
                 order = needed(wanted, {**names, **folded}, looked)
         program = Program(order, wanted, names, folded=folded)
-        arguments = ", ".join(names.values())
         results = ", ".join(program.name_of(node) for node in wanted)
         lines = [f"def compiled({arguments}):", *program.lines, f"return [{results}]"]
         self._source = "\n ".join(lines) + "\n"
@@ -127,7 +131,8 @@ class Function:
         return _restore, state
 
     def __repr__(self) -> str:
-        return f"<Function of {len(_slots(self._in_tree))} inputs, {len(_slots(self._out_tree))} outputs>"
+        inputs, outputs = len(_slots(self._in_tree)), len(_slots(self._out_tree))
+        return f"<Function of {inputs} input{'s' * (inputs != 1)}, {outputs} output{'s' * (outputs != 1)}>"
 
 
 def _restore(source: str, calls: Any, constants: Any, in_tree: Any, out_tree: Any, token: bytes | None) -> Function:
@@ -151,8 +156,11 @@ def _given(tree: Any, arrays: tuple[Any, ...]) -> Any:
     if len(arrays) != 1:
         return arrays
     one = arrays[0]
-    single = not isinstance(tree, Mapping) and len(tree) == 1 and not isinstance(one, (tuple, list))
-    return (one,) if single else one
+    if isinstance(tree, Mapping) or isinstance(one, (tuple, list)):
+        return one
+    if len(members(tree)) == 1:
+        return (one,)
+    raise TypeError(f"expected {len(members(tree))} inputs, got one {type(one).__name__}")
 
 
 def _match(tree: Any, value: Any, flat: list[Any]) -> None:
@@ -211,6 +219,13 @@ def _shape_of(tree: Any) -> Any:
     if type(tree) is dict:
         return {name: _shape_of(member) for name, member in tree.items()}
     return [type(tree).__name__, *map(_shape_of, members(tree))] if is_nest(tree) else tree
+
+
+def _copies(given: list[Node], order: list[Step]) -> dict[int, int]:
+    """Find copies of the inputs, which unpickling makes; return the ids of the inputs by those of the copies."""
+    originals = {node._function.token: id(node) for node in given if getattr(node._function, "is_unbound", False)}
+    unbound = [step for step in order if getattr(step.function, "is_unbound", False)] if originals else []
+    return {step.identity: originals[step.function.token] for step in unbound if step.function.token in originals}
 
 
 def _fold(order: list[Step], wanted: list[Node], inputs: Mapping[int, str]) -> dict[int, Any]:

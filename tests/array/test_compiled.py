@@ -193,6 +193,26 @@ def test_inputs_one_by_one_or_together() -> None:
         function([np.ones(2)])
 
 
+def test_one_array_for_several_inputs_is_refused_whatever_its_length() -> None:
+    x, y = lz.Variable((2,)), lz.Variable((2,))
+    with pytest.raises(TypeError, match="expected 2 inputs, got one ndarray"):
+        lz.Function([x, y], x + y)(np.ones((2, 2)))
+    with pytest.raises(TypeError, match=r"expected a dict of inputs \['x', 'y'\], got ndarray"):
+        lz.Function({"x": x, "y": y}, x + y)(np.ones((2, 2)))
+
+
+def test_copies_of_inputs_are_inputs() -> None:
+    x, y = lz.Variable((2,)), lz.Variable((2,))
+    inputs, output = pickle.loads(pickle.dumps(([x, y], x - y)))
+    function = lz.Function(inputs, [output, inputs[1]])
+    first, second = function([np.array([3.0, 4.0]), np.ones(2)])
+    np.testing.assert_array_equal(first, [2, 3])
+    np.testing.assert_array_equal(second, [1, 1])
+    assert function.token == lz.Function([x, y], [x - y, y]).token
+    assert repr(function) == "<Function of 2 inputs, 2 outputs>"
+    assert repr(lz.Function([x], x)) == "<Function of 1 input, 1 output>"
+
+
 def test_a_call_with_too_many_or_too_few_inputs_is_refused() -> None:
     x = lz.Variable((2,))
     single = lz.Function(x, lz.sin(x))

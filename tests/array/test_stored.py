@@ -10,7 +10,7 @@ import pytest
 import zarr
 
 import lazycache.array as lz
-from lazycache import key
+from lazycache import Cache, compute, key
 
 
 class Counting:
@@ -139,3 +139,15 @@ def test_a_key_is_taken_piece_by_piece(shape: tuple[int, ...], monkeypatch: pyte
         changed = np.asarray(data.copy())
         changed[(-1,) * len(shape)] += 1
         assert key(lz.array(zarr.create_array(zarr.storage.MemoryStore(), data=changed))) != whole
+
+
+def test_an_array_on_disk_that_is_asked_for_itself_is_read(
+    on_disk: tuple[np.ndarray[Any, Any], Counting], tmp_path: Path
+) -> None:
+    data, array = on_disk
+    store = Cache(tmp_path / "store")
+    for read in (lz.compute, compute, store, lambda leaf: leaf.compute()):
+        value = read(lz.array(array))
+        assert type(value) is np.ndarray
+        np.testing.assert_array_equal(value, data)
+    assert type(lz.compute([lz.array(array)])[0]) is np.ndarray
