@@ -8,6 +8,7 @@ need trust.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 _ABOUT_THE_PLACE = frozenset(("format", "kind", "payload", "blob", "objects", "nbytes", "files", "signature"))
 
 
+_MOST_CLOCKS_DIFFER = 60.0
+"""Seconds between the clocks of machines that share a store."""
+
+
 class Layer:
     """One store, and what its records count for.
 
@@ -48,10 +53,10 @@ class Layer:
         record = self.guard.find(key)
         if record is None:
             return None
-        if record.created < since:
+        if not _was_made_since(record, since):
             # Another process may have put a newer one in its place since it was read here.
             record = self.guard.find_again(key)
-            if record is None or record.created < since:
+            if record is None or not _was_made_since(record, since):
                 return None
         if self.claims.contested(node):
             return None
@@ -66,6 +71,13 @@ class Layer:
         if cleared is not None:
             self.guard.write("clear a mark", lambda store: store.update(key, cleared))
         return (cleared or record) if valid else None
+
+
+def _was_made_since(record: Record, since: float) -> bool:
+    """Say whether a record is as young as was asked for; one from the future, before a clock was set, tells nothing."""
+    if since == -math.inf:
+        return True
+    return since <= record.created <= time.time() + _MOST_CLOCKS_DIFFER
 
 
 class UpstreamStore(GuardedStore):

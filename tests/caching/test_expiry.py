@@ -232,6 +232,19 @@ def test_a_clock_that_was_set_back_makes_no_result_older(
     assert witness.ran == {"download": 1}
 
 
+@pytest.mark.parametrize("asked", [{"refresh": True}, {"max_age": 0}, {"max_age": "1h"}])
+def test_after_a_clock_was_set_back_results_from_the_future_are_not_young(
+    cache: Cache, calls: Any, witness: Witness, asked: dict[str, Any]
+) -> None:
+    _, parse, _ = calls
+    cache(parse("2"))
+    age(cache, -400 * DAY)
+    assert cache(parse("2"), **asked)[1] == 2
+    assert witness.ran == {"parse": 2}
+    assert cache(parse("2"), max_age="1h")[1] == 2
+    assert witness.ran == {"parse": 2}
+
+
 def test_a_file_and_an_age(cache: Cache, witness: Witness, tmp_path: Path) -> None:
     @pure(version=1, name="read", hashers={"path": hash_by_file_date}, max_age=DAY)
     def read(path: str) -> str:
