@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from lazycache.array import elementwise, indexing, manipulation, products, reductions, searching, typing_functions
+from lazycache.array.backends import numpy_dtype
 from lazycache.array.build import binary_operator, is_table, reflected_operator, unary_operator
 from lazycache.array.operands import Operand, operand, try_operand
 from lazycache.errors import NotComputedError
@@ -146,8 +149,6 @@ class Methods:
     argmin = reductions.argmin
     argsort = searching.argsort
     clip = elementwise.clip
-    conj = elementwise.conj
-    conjugate = elementwise.conj
     cumprod = reductions.cumprod
     cumsum = reductions.cumsum
     diagonal = manipulation.diagonal
@@ -160,7 +161,6 @@ class Methods:
     ptp = reductions.ptp
     repeat = manipulation.repeat
     round = elementwise.round
-    searchsorted = searching.searchsorted
     squeeze = manipulation.squeeze
     std = reductions.std
     sum = reductions.sum
@@ -171,13 +171,37 @@ class Methods:
 
     __round__ = elementwise.round
 
-    def astype(self, dtype: Any, *, copy: bool = True, device: Any = None) -> LazyArray:
+    def astype(
+        self,
+        dtype: Any,
+        order: str = "K",  # noqa: ARG002  how elements lie in memory is no part of a lazy array
+        casting: Any = "unsafe",
+        subok: bool = True,  # noqa: ARG002
+        copy: bool = True,
+        *,
+        device: Any = None,
+    ) -> LazyArray:
         """Return the elements as another dtype."""
+        found = operand(self).dtype
+        wanted = numpy_dtype(dtype) if casting != "unsafe" else None
+        if found is not None and wanted is not None and not np.can_cast(found, wanted, casting):
+            raise TypeError(f"Cannot cast array data from {found!r} to {wanted!r} according to the rule {casting!r}")
         return typing_functions.astype(self, dtype, copy=copy, device=device)
 
-    def reshape(self, *shape: Any, order: str = "C") -> LazyArray:
+    def conj(self) -> Any:
+        """Return the complex conjugates; what has no imaginary part stays as it is."""
+        dtype = operand(self).dtype
+        return self if dtype is not None and dtype.kind == "b" else elementwise.conj(self)
+
+    conjugate = conj
+
+    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> LazyArray:
+        """Return where the elements of `v` belong in this sorted array."""
+        return searching.searchsorted(self, v, side, sorter)
+
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> LazyArray:
         """Return the elements in another shape, given as a tuple or as ints."""
-        return manipulation.reshape(self, _method_shape(shape), order)
+        return manipulation.reshape(self, _method_shape(shape), order, copy=copy)
 
     def transpose(self, *axes: Any) -> LazyArray:
         """Return the array with its axes reversed, or in another order."""

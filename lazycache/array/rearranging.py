@@ -214,8 +214,7 @@ def argpartition(a: Any, kth: Any, axis: int | None = -1) -> LazyArray:
     """Return the indices that put the `kth` element in its sorted place."""
     found = operand(a)
     shape = (found.shape or (1,)) if axis is not None else (size_of(found.shape),)
-    check_places(kth, shape[-1 if axis is None else normalize_axis(axis, len(shape))])
-    normalize_axis(-1 if axis is None else axis, len(shape))
+    check_places(kth, shape, normalize_axis(-1 if axis is None else axis, len(shape)))
     args = (found.arg, plain_ints(kth))
     return make(array_function("argpartition"), args, {"axis": axis}, shape, INTP, found.backend)
 

@@ -62,8 +62,17 @@ def flatnonzero(x: Any, /) -> LazyArray:
 
 def _ordered(name: str) -> Callable[..., LazyArray]:
     def ordered(
-        x: Any, /, axis: int | None = -1, kind: str | None = None, *, descending: bool = False, stable: bool = True
+        x: Any,
+        /,
+        axis: int | None = -1,
+        kind: str | None = None,
+        order: None = None,
+        *,
+        descending: bool = False,
+        stable: bool = True,
     ) -> LazyArray:
+        if order is not None:
+            raise TypeError(f"np.{name} with order= has no lazy form: sort by x[field]")
         found = operand(x)
         shape = found.shape
         if axis is None:
@@ -97,20 +106,22 @@ sort = _ordered("sort")
 argsort = _ordered("argsort")
 
 
-def check_places(kth: Any, size: int | None) -> None:
-    """Refuse places, in the order of an axis, that it does not have."""
-    if size is None or find_nodes(kth):
+def check_places(kth: Any, shape: Shape, axis: int) -> None:
+    """Refuse places, in the order of an axis, that it does not have; of an array of nothing numpy asks none."""
+    size = shape[axis]
+    if size is None or 0 in shape or find_nodes(kth):
         return
     for place in np.ravel(kth).tolist():
         if not -size <= operator.index(place) < size:
             raise ValueError(f"kth(={place}) out of bounds ({size})")
 
 
-def partition(x: Any, kth: Any, /, axis: int = -1) -> LazyArray:
-    """Return the array with the `kth` element in its sorted place."""
+def partition(x: Any, kth: Any, /, axis: int | None = -1) -> LazyArray:
+    """Return the array, flattened if there is no axis, with the `kth` element in its sorted place."""
     found = operand(x)
-    check_places(kth, found.shape[normalize_axis(axis, len(found.shape))])
-    return make(array_function("partition"), (found.arg, kth), {"axis": axis}, found.shape, found.dtype, found.backend)
+    shape = found.shape if axis is not None else (size_of(found.shape),)
+    check_places(kth, shape, 0 if axis is None else normalize_axis(axis, len(shape)))
+    return make(array_function("partition"), (found.arg, kth), {"axis": axis}, shape, found.dtype, found.backend)
 
 
 def searchsorted(x1: Any, x2: Any, /, side: str = "left", sorter: Any = None) -> LazyArray:
