@@ -321,11 +321,15 @@ class Cache(Upkeep):
     def put(self, expression: Node, value: Any) -> None:
         """Store `value` as the result of a node, replacing what is there.
 
+        A value that cannot be written is not kept, and a `NotStoredWarning` says so.
+
         Raises
         ------
-        NotStorableError
-            If the value cannot be written.
+        TypeError
+            If `expression` is no call, so that it has no result.
         """
+        if not isinstance(expression, Node) or expression._function is None:
+            raise TypeError(f"only a call has a result to put, not {expression!r}")
         self._evaluation([expression]).put_by_hand(value)
 
     def forget(self, expression: Node) -> bool:

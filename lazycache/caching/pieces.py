@@ -20,7 +20,7 @@ from lazycache.blocks import Blocks, replace_members, size_of
 from lazycache.caching.details import result_token
 from lazycache.caching.labelled import is_labelled, load
 from lazycache.digests import Memo, remember
-from lazycache.errors import ExhaustedError, StoreError
+from lazycache.errors import ExhaustedError, NotStorableError, StoreError
 from lazycache.evaluation import PLAIN, call_pure
 from lazycache_storage.arrayhash import array_digest
 from lazycache_storage.digest import Digest, digest_of_token
@@ -167,21 +167,31 @@ def open_array(cache: Cache, node: Node) -> zarr.Array[Any]:
     """Return the stored array of a node, see `Cache.open`."""
     import zarr
 
-    from lazycache_storage.zarrhandle import StrictStore, as_zarr
+    from lazycache_storage.zarrhandle import as_zarr
 
-    value: Any = None
-    for _ in range(2):
-        record = cache._record_of(node)
-        if record is not None:
-            found = cache._guard.open_array(record)
-            if found is not None:
-                if isinstance(found.store, StrictStore):
-                    found.store.token = record.token
-                return found
-        value = cache(node)
+    found = _open_stored(cache, node)
+    if found is not None:
+        return found
+    value = cache(node)
+    found = _open_stored(cache, node)
+    if found is not None:
+        return found
+    # It could not be stored, or may not be.
     if isinstance(value, zarr.Array):
         return value
-    return as_zarr(np.asanyarray(value))
+    if not isinstance(value, np.ndarray):
+        raise NotStorableError(type_name=type(value).__name__, reason="only a result that is an array can be opened")
+    return as_zarr(value)
+
+
+def _open_stored(cache: Cache, node: Node) -> zarr.Array[Any] | None:
+    from lazycache_storage.zarrhandle import StrictStore
+
+    record = cache._record_of(node)
+    found = None if record is None else cache._guard.open_array(record)
+    if found is not None and isinstance(found.store, StrictStore):
+        found.store.token = record.token  # type: ignore[union-attr]
+    return found
 
 
 def opened(value: Any, node: Node) -> Any:
