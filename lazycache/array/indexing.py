@@ -120,7 +120,7 @@ def _constant(given: Any, array: np.ndarray[Any, Any]) -> LazyArray:
     return entry[0]  # type: ignore[no-any-return]
 
 
-def take(x: Any, indices: Any, /, axis: int | None = None, out: Any = None, mode: str = "raise") -> LazyArray:
+def take(x: Any, /, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> LazyArray:
     """Return the elements at `indices` along an axis, or of the flattened array."""
     from lazycache.array.reductions import refuse_out
 
@@ -166,7 +166,7 @@ def _check_known(indices: Any, axis: int, size: int | None, mode: str) -> None:
                 raise IndexError(f"index {bound} is out of bounds for axis {axis} with size {size}")
 
 
-def take_along_axis(x: Any, indices: Any, /, axis: int | None = -1) -> LazyArray:
+def take_along_axis(x: Any, /, indices: Any, axis: int | None = -1) -> LazyArray:
     """Return the elements that `indices`, one for each place, name along an axis."""
     found, wanted = operand(x), operand(indices)
     if wanted.dtype is not None and wanted.dtype.kind not in "iu":

@@ -108,14 +108,14 @@ def matrix_transpose(x: Any, /) -> LazyArray:
     return _moved("matrix_transpose", found, (*found.shape[:-2], found.shape[-1], found.shape[-2]))
 
 
-def moveaxis(x: Any, source: Any, destination: Any, /) -> LazyArray:
+def moveaxis(x: Any, /, source: Any, destination: Any) -> LazyArray:
     """Return the array with some axes moved to other places."""
     found = operand(x)
     order = rules.moved(len(found.shape), plain_ints(source), plain_ints(destination))
     return _moved("moveaxis", found, tuple(found.shape[i] for i in order), plain_ints(source), plain_ints(destination))
 
 
-def swapaxes(x: Any, axis1: int, axis2: int, /) -> LazyArray:
+def swapaxes(x: Any, /, axis1: int, axis2: int) -> LazyArray:
     """Return the array with two axes exchanged."""
     found = operand(x)
     return _moved("swapaxes", found, rules.swapped(found.shape, axis1, axis2), plain_ints(axis1), plain_ints(axis2))
@@ -259,12 +259,12 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[LazyArray, ...]:
     return tuple(getitem(x, (*before, number, *after)) for number in range(size))
 
 
-def split(x: Any, indices_or_sections: Any, /, axis: int = 0) -> list[LazyArray]:
+def split(x: Any, /, indices_or_sections: Any, axis: int = 0) -> list[LazyArray]:
     """Return the parts of an array, cut into equal parts or at the given places."""
     return _split(x, indices_or_sections, axis, exact=True)
 
 
-def array_split(x: Any, indices_or_sections: Any, /, axis: int = 0) -> list[LazyArray]:
+def array_split(x: Any, /, indices_or_sections: Any, axis: int = 0) -> list[LazyArray]:
     """Return the parts of an array; they may differ by one in size."""
     return _split(x, indices_or_sections, axis, exact=False)
 
@@ -278,7 +278,7 @@ def _split(x: Any, sections: Any, axis: int, exact: bool) -> list[LazyArray]:
     return [getitem(x, (*before, slice(start, stop))) for start, stop in bounds]
 
 
-def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> LazyArray:
+def repeat(x: Any, /, repeats: Any, axis: int | None = None) -> LazyArray:
     """Return the array with each element repeated."""
     found = operand(x)
     counts = None if find_nodes(repeats) else np.asarray(repeats).tolist()
@@ -287,10 +287,10 @@ def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> LazyArray:
     return _moved("repeat", found, shape, given, **({} if axis is None else {"axis": axis}))
 
 
-def tile(x: Any, repetitions: Any, /) -> LazyArray:
+def tile(x: Any, /, reps: Any) -> LazyArray:
     """Return the array repeated as a whole."""
     found = operand(x)
-    return _moved("tile", found, rules.tiled(found.shape, repetitions), plain_ints(repetitions))
+    return _moved("tile", found, rules.tiled(found.shape, reps), plain_ints(reps))
 
 
 def pad(x: Any, /, pad_width: Any, mode: str = "constant", **kwargs: Any) -> LazyArray:

@@ -50,8 +50,8 @@ def quantiles(name: str, limit: float) -> Callable[..., LazyArray]:
 
     def quantile(
         x: Any,
-        q: Any,
         /,
+        q: Any,
         axis: Any = None,
         out: Any = None,
         *,

@@ -153,6 +153,27 @@ def test_parameters_have_the_names_and_places_that_numpy_gives_them(name: str) -
     check(lambda xp, a: function(a), A)
 
 
+BY_NAME: dict[str, dict[str, Any]] = {
+    "array_split": {"indices_or_sections": 2},
+    "moveaxis": {"source": 0, "destination": 1},
+    "nanpercentile": {"q": [20, 30], "axis": 0},
+    "nanquantile": {"q": [0.2, 0.3], "axis": 0},
+    "percentile": {"q": 30},
+    "quantile": {"q": 0.3},
+    "repeat": {"repeats": 2, "axis": 1},
+    "split": {"indices_or_sections": 2, "axis": 1},
+    "swapaxes": {"axis1": 0, "axis2": 1},
+    "take": {"indices": [0, 1], "axis": 1},
+    "take_along_axis": {"indices": np.zeros((1, 4), int), "axis": 0},
+    "tile": {"reps": (2, 1)},
+}
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_the_functions_themselves_take_numpys_names(name: str) -> None:
+    check(lambda xp, a: getattr(xp, name)(a, **BY_NAME[name]), A)
+
+
 def test_where_two_arrays_meet() -> None:
     values, first, second = numpy.intersect1d(lz.array(I), lz.array([1, 3, 9]), return_indices=True)
     expected = np.intersect1d(I, [1, 3, 9], return_indices=True)
