@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lazycache_storage.errors import UntrustedPickleError
+from lazycache_storage.errors import NotStorableError, UntrustedPickleError
 from lazycache_storage.record import ObjectRef, PayloadKind
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ _unpack_scalar = msgspec.msgpack.Decoder(None | bool | int | float | str).decode
 _pack = msgspec.msgpack.Encoder().encode
 
 
-def encode(value: Any, sink: Sink) -> tuple[PayloadKind, bytes, tuple[ObjectRef, ...]]:
+def encode(
+    value: Any, sink: Sink, *, allow_pickle: bool = True
+) -> tuple[PayloadKind, bytes, tuple[ObjectRef, ...]]:
     """Return how a value is encoded, its bytes, and the objects that these refer to.
 
     Parameters
@@ -31,11 +33,13 @@ def encode(value: Any, sink: Sink) -> tuple[PayloadKind, bytes, tuple[ObjectRef,
     value : object
     sink : Sink
         Gets the large arrays; `sink.written` are the objects to put in place.
+    allow_pickle : bool
+        Whether what is no plain data may be written.
 
     Raises
     ------
     NotStorableError
-        If it cannot be written in any form.
+        If it cannot be written in any form that is allowed.
     OSError
         If an array cannot be written.
     """
@@ -55,7 +59,10 @@ def encode(value: Any, sink: Sink) -> tuple[PayloadKind, bytes, tuple[ObjectRef,
         if kind in SUBCLASS_NAMES and sink.cuts(value):
             return "plain", encode_object(value, sink), sink.refs
         return "plain", encode_plain(value, sink), sink.refs
-    except (NotPlain, RecursionError):
+    except (NotPlain, RecursionError) as error:
+        if not allow_pickle:
+            reason = "it is no plain data, and pickles are not allowed (allow_pickle=False)"
+            raise NotStorableError(type_name=kind.__qualname__, reason=reason) from error
         from lazycache_storage.pickles import encode_pickle
 
         # pickle needs less of the stack than the forms do.

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lazycache import Cache, pure
-from lazycache.errors import CacheFaultWarning, SettingError
+from lazycache.errors import CacheFaultWarning, NotStoredWarning, SettingError
 from lazycache.files import hash_by_file_date
 from lazycache_storage.store import Store
 from tests.conftest import Witness
@@ -152,3 +152,15 @@ def test_settings_that_promise_what_cannot_be_kept_are_refused(
 def test_the_secret_is_not_in_a_pickled_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAZYCACHE_SIGNING_KEY", KEY)
     assert KEY.encode() not in pickle.dumps(Cache(tmp_path / "store"))
+
+
+def test_what_may_not_be_loaded_is_not_stored(tmp_path: Path, calls: Any, witness: Witness) -> None:
+    plain, fit = calls
+    cache = Cache(tmp_path / "store", allow_pickle=False)
+    with pytest.warns(NotStoredWarning, match=r"fit\(1\).*allow_pickle=False") as caught:
+        assert [cache(fit(1)).slope for _ in range(2)] == [1, 1]
+    assert len(caught) == 1
+    assert [cache(plain(1)) for _ in range(2)] == [[1], [1]]
+    assert witness.ran == {"fit": 2, "plain": 1}
+    assert fit(1) not in Cache(tmp_path / "store")
+    assert Cache(tmp_path / "store")(fit(1)).slope == 1
