@@ -134,6 +134,6 @@ def value_text(value: Any) -> str:
     if kind.__module__ == "builtins" and hasattr(kind, "__len__"):
         return f"{name}(length={len(value)})"
     qualname = getattr(value, "__qualname__", None)
-    if isinstance(qualname, str):
+    if isinstance(qualname, str) and qualname != name:
         return f"{name} {value.__module__}.{qualname}"
     return name

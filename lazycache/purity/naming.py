@@ -53,7 +53,14 @@ def name_of(function: Callable[..., Any]) -> Name:
         script = _script(function)
         return Name(f"__main__.{qualname}", (script or "__main__", qualname, *inside), named and script is not None)
     from_file = code is None or not code.co_filename.startswith("<")
-    return Name(f"{module}.{qualname}", (module, qualname, *inside), named and from_file)
+    return Name(_shown(module, qualname), (module, qualname, *inside), named and from_file)
+
+
+def _shown(module: str, qualname: str) -> str:
+    """Return a name for people; they know objects of ours that can be called, such as a Function, by their class."""
+    if module.partition(".")[0] == __name__.partition(".")[0] and qualname.endswith(".__call__"):
+        return qualname.removesuffix(".__call__")
+    return f"{module}.{qualname}"
 
 
 def _hidden_name(function: Callable[..., Any], qualname: str) -> tuple[str, ...]:

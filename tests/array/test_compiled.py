@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import lazycache.array as lz
 from lazycache import Cache, cache, compute, computed, digest, hash_by_file_date, lazy, pure
 from lazycache.errors import UnboundVariableError
+from lazycache.purity.naming import name_of
 
 
 def show(x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -395,6 +396,21 @@ def test_a_function_is_a_pure_function(tmp_path: Path) -> None:
         np.testing.assert_array_equal(cache(build()([np.ones(3)])), first)
         np.testing.assert_allclose(first, np.sin(np.ones(3)) * 2)
         assert store.stats()["runs"] == 1
+
+
+def test_a_pure_function_of_arrays_is_shown_by_its_class() -> None:
+    x = lz.Variable((3,))
+    calls = pure(lz.Function([x], x + 1))([np.ones(3)])
+    assert "  Function(v1, v2)\n" in repr(calls)
+    assert "codegen" not in repr(calls)
+    failing = pure(lz.Function([x], x + 1))([np.ones(3), 1, 2])
+    with pytest.raises(TypeError, match="expected 1 inputs") as caught:
+        compute(failing)
+    assert "while computing Function(" in "".join(caught.value.__notes__)
+
+
+def test_the_name_in_keys_is_not_the_one_that_is_shown() -> None:
+    assert name_of(lz.Function.__call__).unique == ("lazycache.codegen.function", "Function.__call__")
 
 
 def test_source() -> None:
