@@ -157,10 +157,10 @@ class ProgressBar:
     ----------
     what : str
     total : int
-        How many steps there are.
+        How many steps there are, as far as that is known.
     """
 
-    def __init__(self, what: str, total: int) -> None:
+    def __init__(self, what: str, total: int = 0) -> None:
         self._what = what
         self._total = total
         self._started = time.monotonic()
@@ -173,8 +173,10 @@ class ProgressBar:
         if self._bar is not None:
             self._bar.stop()
 
-    def show(self, done: int) -> None:
+    def show(self, done: int, total: int | None = None) -> None:
         """Show how many steps are done, if it takes longer than a second."""
+        if total is not None:
+            self._total = total
         if self._bar is None:
             if time.monotonic() - self._started < _LONG_SECONDS or not _errors_on_terminal():
                 return

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from lazycache.cli.app import FAULT, Command, find_record, json_option, open_store, store_option
-from lazycache.cli.output import echo, print_json, print_table, say, size_text
+from lazycache.cli.output import ProgressBar, echo, print_json, print_table, say, size_text
 from lazycache_storage.check import check, repair
 from lazycache_storage.digest import Digest
 from lazycache_storage.gc import result_number
@@ -30,7 +30,8 @@ def verify(store_path: str | None, mend: bool, quick: bool, as_json: bool) -> No
     Exit codes: 0 nothing wrong, or all mended; 1 something is wrong.
     """
     store = open_store(store_path, read_only=not mend, nothing=[] if as_json else None)
-    findings = check(store, content=not quick)
+    with ProgressBar("checking") as bar:
+        findings = check(store, content=not quick, on_step=bar.show)
     left = repair(store, findings) if mend else findings
     if as_json:
         document = [

@@ -6,7 +6,7 @@ looked at is no fault, and every repair looks again under the write lock.
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -77,7 +77,7 @@ class Finding:
         return self.kind in _ENTRY_KINDS
 
 
-def check(store: "Store", *, content: bool = True) -> list[Finding]:
+def check(store: "Store", *, content: bool = True, on_step: Callable[[int, int], None] | None = None) -> list[Finding]:
     """Look at everything in a store and return what is wrong; nothing is changed.
 
     Parameters
@@ -86,10 +86,12 @@ def check(store: "Store", *, content: bool = True) -> list[Finding]:
     content : bool
         Read every object and compare it with its name; otherwise only look
         whether it is there.
+    on_step : callable, optional
+        Called with how many records were looked at, and how many there are.
     """
     try:
         store.index.check(whole=content)
-        findings, needed = _check_records(store, content)
+        findings, needed = _check_records(store, content, on_step)
         findings += _check_refs(store)
     except sqlite3.DatabaseError as error:
         if has_database(store.index.folder) and not is_broken(error):
@@ -108,13 +110,20 @@ def check(store: "Store", *, content: bool = True) -> list[Finding]:
     return findings
 
 
-def _check_records(store: "Store", content: bool) -> tuple[list[Finding], set[int]]:
+def _check_records(
+    store: "Store", content: bool, on_step: Callable[[int, int], None] | None
+) -> tuple[list[Finding], set[int]]:
     """Return what is wrong with records and with the objects they need, and the numbers of these."""
+    total = store.index.count_records()
+    looked_at = 0
     findings: list[Finding] = []
     verdicts: dict[int, tuple[FindingKind, str] | None] = {}
     for row in store.index.items():
         if len(row.key) != KEY_BYTES:
             continue
+        looked_at += 1
+        if on_step is not None:
+            on_step(looked_at, total)
         try:
             record = decode_record(row.value, where=_row_name(store, row.key))
         except CorruptEntryError as error:

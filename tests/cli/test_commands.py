@@ -186,6 +186,21 @@ def test_a_long_collection_shows_a_bar_on_a_terminal_and_nothing_elsewhere(store
     assert b"100%" in shown
 
 
+def test_a_long_check_shows_a_bar_on_a_terminal_and_nothing_elsewhere(store: Store) -> None:
+    code = "from lazycache.cli import main, output; output._LONG_SECONDS = -1.0; main()"
+    command = [sys.executable, "-c", code, "verify", "--store", store.path]
+    quiet = subprocess.run(command, env=environment(), capture_output=True, check=True)
+    assert b"checking" not in quiet.stderr
+    ours, theirs = pty.openpty()
+    child = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment())
+    os.close(theirs)
+    shown = read_to_the_end(ours)
+    assert child.wait() == 0
+    assert b"checking" in shown
+    assert b"100%" in shown
+    assert b"nothing is wrong" in shown
+
+
 INTERRUPTED = """
 import signal
 from lazycache.cli import main_gc, output
