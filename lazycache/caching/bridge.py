@@ -57,7 +57,7 @@ class Cache(Upkeep):
         Whether records are signed; with ``strict`` only signed ones count. By
         default ``LAZYCACHE_SIGNATURES``, else ``on`` if there is a
         ``LAZYCACHE_SIGNING_KEY``.
-    upstream : sequence of str, os.PathLike or Cache, optional
+    upstream : str, os.PathLike or Cache, or sequence of these, optional
         Stores that are looked in after this one, and never written. By default
         ``LAZYCACHE_UPSTREAM``.
     pull : bool
@@ -97,7 +97,7 @@ class Cache(Upkeep):
         size_limit: int | str | None = None,
         allow_pickle: bool = True,
         signatures: settings.Signatures | None = None,
-        upstream: Sequence[str | os.PathLike[str] | Cache] | None = None,
+        upstream: str | os.PathLike[str] | Cache | Sequence[str | os.PathLike[str] | Cache] | None = None,
         pull: bool = False,
         shared: bool = False,
     ) -> None:
@@ -108,6 +108,7 @@ class Cache(Upkeep):
         self.counters = Counters()
         signing = settings.signatures(signatures)
         upstream = settings.upstream() if upstream is None else upstream
+        upstream = [upstream] if isinstance(upstream, str | os.PathLike | Cache) else upstream
         trust = {"allow_pickle": allow_pickle, "signer": Signer(*signing)}
         self._guard = open_store(found, self.mode, {**trust, "shared": shared}, self.size_limit, upstream, pull)
         self._own = Layer(self._guard)

@@ -127,6 +127,16 @@ def test_the_first_store_that_has_a_result_wins(tmp_path: Path, calls: Any) -> N
     assert Cache(tmp_path / "new", upstream=[over_c, b])(small(1)) == 2
 
 
+def test_one_store_upstream_needs_no_list(lab: Cache, tmp_path: Path, calls: Any, witness: Witness) -> None:
+    small = calls[0]
+    lab(small(1))
+    for number, upstream in enumerate((str(lab.path), Path(lab.path), lab)):
+        cache = Cache(tmp_path / f"of{number}", upstream=upstream)
+        assert small(1) in cache
+        assert small(1) in pickle.loads(pickle.dumps(cache))
+    assert witness.ran == {"small": 1}
+
+
 def test_stores_that_are_upstream_of_each_other(tmp_path: Path, calls: Any) -> None:
     small = calls[0]
     first = Cache(tmp_path / "a")
