@@ -130,7 +130,8 @@ def test_the_first_store_that_has_a_result_wins(tmp_path: Path, calls: Any) -> N
 def test_one_store_upstream_needs_no_list(lab: Cache, tmp_path: Path, calls: Any, witness: Witness) -> None:
     small = calls[0]
     lab(small(1))
-    for number, upstream in enumerate((str(lab.path), Path(lab.path), lab)):
+    stores: tuple[Any, ...] = (str(lab.path), Path(lab.path), lab)
+    for number, upstream in enumerate(stores):
         cache = Cache(tmp_path / f"of{number}", upstream=upstream)
         assert small(1) in cache
         assert small(1) in pickle.loads(pickle.dumps(cache))
