@@ -15,7 +15,7 @@ from lazycache.caching import default, inputs
 from lazycache.caching.codes import Codes
 from lazycache.caching.counters import Counters, log_at_exit, tell
 from lazycache.caching.durations import Durations
-from lazycache.caching.layers import Layer, open_store
+from lazycache.caching.layers import Layer, open_store, why_refused
 from lazycache.caching.upkeep import Upkeep
 from lazycache.evaluation import MISSING, PLAIN
 from lazycache.expressions import Node
@@ -276,8 +276,9 @@ class Cache(Upkeep):
     # -- one result ---------------------------------------------------------
 
     def __contains__(self, expression: Any) -> bool:
-        """Say whether the result of a node is stored, without computing anything."""
-        return self._record_of(expression) is not None
+        """Say whether the result of a node is stored and may be loaded, without computing anything."""
+        record = self._record_of(expression)
+        return record is not None and not why_refused(self._guard, record, key_of(expression))
 
     def get(self, expression: Node, default: Any = None) -> Any:
         """Return the stored result of a node, or `default`; nothing is computed."""

@@ -11,6 +11,7 @@ from lazycache.caching import comparing
 from lazycache.caching.codes import Codes, code_identity
 from lazycache.caching.details import describe, packages_of
 from lazycache.caching.filechanges import file_change
+from lazycache.caching.layers import why_refused
 from lazycache.caching.run import CachedEvaluation
 from lazycache.expressions import Node
 from lazycache.keys import key as key_of
@@ -126,6 +127,8 @@ class _Explaining:
             return self._miss(evaluation.missing())
         if not any(store.has_objects(record) for store in self._stores):
             return self._explanation(["an object that its result needs is gone"], record, runs=1)
+        if refused := why_refused(self._cache._guard, record, self._key):
+            return self._explanation([f"its result is a pickle that is not loaded: {refused}"], record, runs=1)
         return self._explanation([], record, hit=True, notes=tuple(self._notes(record, was_there)))
 
     def _explanation(self, causes: list[str], nearest: Record | None, **more: Any) -> Explanation:

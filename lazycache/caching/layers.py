@@ -185,6 +185,24 @@ class LayeredStore(GuardedStore):
         self.put((key,), value, facts, {key: record.files}, False, record.text or record.function)
 
 
+def why_refused(guard: GuardedStore, record: Record, key: Digest) -> str:
+    """Return why a record that was found under `key` would not be loaded, for want of trust; or nothing."""
+    if record.kind != "pickle":
+        return ""
+    from lazycache_storage.handles import why_not_loaded
+
+    reasons: list[str] = []
+    for store in guard.all_stores():
+        if not store.holds(record, key):
+            continue
+        reason = store.ask("look up a result", lambda opened: why_not_loaded(opened, record, key))
+        # What is in one's own store is loaded from there only.
+        if not reason or store is guard:
+            return reason or ""
+        reasons.append(reason)
+    return reasons[0] if reasons else ""
+
+
 def open_store(
     path: str,
     mode: settings.Mode,

@@ -8,7 +8,7 @@ import numpy as np
 from lazycache_storage import chunked, codec, dtypes, fsio, layout, objects, trust, zarrfiles
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError, NotStorableError
-from lazycache_storage.loading import is_from_another_boot
+from lazycache_storage.loading import is_from_another_boot, why_refused
 from lazycache_storage.record import ObjectRef, Record
 
 if TYPE_CHECKING:
@@ -94,6 +94,11 @@ def _same(found: Record, record: Record) -> bool:
         record.blob,
         record.objects,
     )
+
+
+def why_not_loaded(store: "Store", record: Record, key: Digest) -> str:
+    """Return why `Store.load` would refuse a record that was found under `key`, or nothing; no object is looked at."""
+    return why_refused(store.path, store.signer, record, key, allow_pickle=store.allow_pickle)
 
 
 def has_objects(store: "Store", record: Record) -> bool:

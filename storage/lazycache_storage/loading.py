@@ -74,8 +74,7 @@ class Loader:
         UntrustedPickleError
             If it is a pickle, and the store may not be trusted with code.
         """
-        if record.kind == "pickle":
-            self._check_pickle(record, key)
+        self._check_pickle(record, key)
         payload, is_suspect, refs = record.payload, is_from_another_boot(record), record.objects
         # A signature vouches for the names of objects, and only their content for what they are named.
         is_watched = bool(self._signer.is_active and (record.blob or refs) and trust.why_untrusted(self._path))
@@ -117,16 +116,24 @@ class Loader:
 
     def _check_pickle(self, record: Record, key: bytes | None) -> None:
         """Raise UntrustedPickleError unless code from here may be run."""
-        if not self._allow_pickle:
-            raise UntrustedPickleError(path=self._path, reason="pickles are not allowed (allow_pickle=False)")
-        reason = trust.why_untrusted(self._path)
-        if not reason or self._signer.vouches(record):
-            return
-        if not self._signer.is_active:
-            raise UntrustedPickleError(path=self._path, reason=f"{reason}; or sign results (LAZYCACHE_SIGNING_KEY)")
-        keys = {key or b"", record.call_key}
-        if not any(self._signer.verify(each, record) for each in keys):
-            raise UntrustedPickleError(path=self._path, reason=f"{reason}, and it has no valid signature")
+        reason = why_refused(self._path, self._signer, record, key, allow_pickle=self._allow_pickle)
+        if reason:
+            raise UntrustedPickleError(path=self._path, reason=reason)
+
+
+def why_refused(path: str, signer: Signer, record: Record, key: bytes | None, *, allow_pickle: bool) -> str:
+    """Return why a record of the store at `path`, found under `key`, is a pickle that must not be loaded, or nothing."""
+    if record.kind != "pickle":
+        return ""
+    if not allow_pickle:
+        return "pickles are not allowed (allow_pickle=False)"
+    reason = trust.why_untrusted(path)
+    if not reason or signer.vouches(record):
+        return ""
+    if not signer.is_active:
+        return f"{reason}; or sign results (LAZYCACHE_SIGNING_KEY)"
+    keys = {key or b"", record.call_key}
+    return "" if any(signer.verify(each, record) for each in keys) else f"{reason}, and it has no valid signature"
 
 
 def is_from_another_boot(record: Record) -> bool:

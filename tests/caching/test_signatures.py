@@ -164,3 +164,43 @@ def test_what_may_not_be_loaded_is_not_stored(tmp_path: Path, calls: Any, witnes
     assert witness.ran == {"fit": 2, "plain": 1}
     assert fit(1) not in Cache(tmp_path / "store")
     assert Cache(tmp_path / "store")(fit(1)).slope == 1
+
+
+def test_what_is_not_loaded_is_no_hit_for_those_who_ask(
+    tmp_path: Path, calls: Any, witness: Witness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain, fit = calls
+    path = tmp_path / "store"
+    writer = Cache(path)
+    assert (writer(fit(1)).slope, writer(plain(1))) == (1, [1])
+    assert fit(1) in writer
+    careful = Cache(path, allow_pickle=False)
+    assert fit(1) not in careful
+    assert plain(1) in careful
+    explained = careful.explain(fit(1))
+    assert not explained.hit
+    assert explained.runs == 1
+    assert "allow_pickle=False" in explained.causes[0]
+    with careful:
+        assert not fit.is_cached(1)
+        assert plain.is_cached(1)
+    path.chmod(0o777)
+    others = Cache(path)
+    assert fit(1) not in others
+    assert "others may write" in others.explain(fit(1)).causes[0]
+    below = Cache(tmp_path / "own", upstream=[path])
+    assert fit(1) not in below
+    assert not below.explain(fit(1)).hit
+    assert plain(1) in below
+    monkeypatch.setenv("LAZYCACHE_SIGNING_KEY", KEY)
+    keyed = Cache(path)
+    assert fit(1) not in keyed
+    assert "no valid signature" in keyed.explain(fit(1)).causes[0]
+    assert witness.ran == {"fit": 1, "plain": 1}
+    with pytest.warns(CacheFaultWarning, match="no valid signature"):
+        keyed(fit(1))
+    assert witness.ran == {"fit": 2, "plain": 1}
+    assert fit(1) in Cache(path)
+    assert Cache(path).explain(fit(1)).hit
+    assert Cache(path)(fit(1)).slope == 1
+    assert witness.ran == {"fit": 2, "plain": 1}
