@@ -256,3 +256,17 @@ def iscomplex(x: Any, /) -> LazyArray:
 def isreal(x: Any, /) -> LazyArray:
     """Say where the imaginary part is zero."""
     return _same("isreal", x, BOOL)
+
+
+def real_if_close(x: Any, /, tol: float = 100) -> LazyArray:
+    """Return complex numbers as real ones if all are close to such, so that the dtype depends on values."""
+    dtype = operand(x).dtype
+    known = None if dtype is None or dtype.kind == "c" else dtype
+    return _same("real_if_close", x, known, **({} if tol == 100 else {"tol": tol}))
+
+
+def array_equiv(x1: Any, x2: Any, /) -> LazyArray:
+    """Say whether two arrays have equal elements once they are broadcast."""
+    first, second = operand(x1), operand(x2)
+    args = (first.arg, second.arg)
+    return make(array_function("array_equiv"), args, NO_KWARGS, (), BOOL, common_backend((first, second)))

@@ -22,6 +22,7 @@ from lazycache.array.products import cross, matmul, tensordot, vecdot
 from lazycache.array.products import outer as _outer
 from lazycache.array.products import trace as _trace
 from lazycache.array.searching import parts
+from lazycache.array.tensors import tensorinv, tensorsolve
 from lazycache.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 __all__ = [
     "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inv",
     "lstsq", "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer",
-    "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
+    "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace", "vecdot",
+    "vector_norm",
 ]  # fmt: skip
 
 

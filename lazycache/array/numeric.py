@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray
 
 __all__ = [
-    "choose", "convolve", "corrcoef", "correlate", "cov", "digitize", "ediff1d", "fix", "gradient", "histogram",
+    "choose", "convolve", "corrcoef", "correlate", "cov", "digitize", "ediff1d", "fix", "gradient", "i0",
     "interp", "isneginf", "isposinf", "polyval", "select", "trapezoid", "unwrap", "vander",
 ]  # fmt: skip
 
@@ -313,32 +313,10 @@ def polyval(p: Any, x: Any) -> LazyArray:
     return _node("polyval", (coefficients, where), shape, dtype)
 
 
-def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:  # noqa: A002
-    """Return how many elements fall in each bin, and the edges of the bins."""
-    found = operand(a)
-    edges_dtype: DType = None
-    given: Any = bins
-    count: int | None = None
-    if isinstance(bins, (int, np.integer)):
-        if bins < 1:
-            raise ValueError("`bins` must be positive, when an integer")
-        given = count = int(bins)
-        if found.dtype is not None and range is None:
-            edges_dtype = found.dtype if found.dtype.kind in "fc" else FLOAT64
-    elif not isinstance(bins, str):
-        places = operand(bins)
-        if len(places.shape) != 1:
-            raise ValueError("`bins` must be 1d, when an array")
-        given, edges_dtype = places.arg, places.dtype
-        count = None if places.shape[0] is None else places.shape[0] - 1
-    options: dict[str, Any] = {} if range is None else {"range": tuple(operand(bound).arg for bound in range)}
-    dtype: DType = FLOAT64 if density else INTP
-    if weights is not None:
-        heavy = operand(weights)
-        options["weights"] = heavy.arg
-        dtype = dtype if density else heavy.dtype
-    if density:
-        options["density"] = True
-    edges = None if count is None else count + 1
-    outputs: list[tuple[Shape, DType]] = [((count,), dtype), ((edges,), edges_dtype)]
-    return parts("histogram", (found.arg, given), options, found.backend, outputs)
+def i0(x: Any) -> LazyArray:
+    """Return the modified Bessel function of the first kind and order zero."""
+    found = operand(x)
+    if found.dtype is not None and found.dtype.kind == "c":
+        raise TypeError("i0 not supported for complex values")
+    dtype = found.dtype if found.dtype is None or found.dtype.kind == "f" else FLOAT64
+    return _node("i0", (found,), found.shape, dtype)

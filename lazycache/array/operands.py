@@ -118,3 +118,9 @@ def common_backend(operands: Any) -> str | None:
         if one.backend is not None and (found is None or found == "numpy"):
             found = one.backend
     return found
+
+
+def known_value(arg: Any) -> np.ndarray[Any, Any] | None:
+    """Return what is known of an argument before anything is computed, or None."""
+    value = arg._value if isinstance(arg, Node) and arg._function is None else arg
+    return np.asarray(value) if isinstance(value, (np.ndarray, np.generic, int, float)) else None

@@ -17,6 +17,7 @@ from lazycache.array.infer.einsum import einsum_shape, is_view, parse_interleave
 from lazycache.array.node import ArrayNode, make
 from lazycache.array.operands import Operand, common_backend, operand
 from lazycache.array.reductions import total_dtype
+from lazycache.errors import NotComputedError
 from lazycache.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
@@ -187,3 +188,18 @@ def einsum(
         options["optimize"] = optimize
     args = (subscripts.replace(" ", ""), *(one.arg for one in found))
     return make(array_function("einsum"), args, options or NO_KWARGS, shape, known, backend)
+
+
+def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
+    """Return the order of contractions that costs least, and what it costs, at once: it follows from shapes."""
+    path: Any = np.einsum_path
+    return path(*map(_stand_in, operands), optimize=optimize, einsum_call=einsum_call)
+
+
+def _stand_in(value: Any) -> Any:
+    """Return an array of the same shape that takes no memory; what is no array as it is."""
+    if not isinstance(value, ArrayNode):
+        return value
+    if None in value._shape:
+        raise NotComputedError(operation="the cost of arrays whose sizes depend on values")
+    return np.broadcast_to(np.empty((), value._dtype), value._shape)  # type: ignore[arg-type]

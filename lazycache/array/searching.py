@@ -269,3 +269,13 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> LazyArray:
         options["weights"] = heavy.arg
         dtype = result_type((np.dtype(float),))
     return make(array_function("bincount"), (found.arg,), options or NO_KWARGS, (None,), dtype, found.backend)
+
+
+def sort_complex(x: Any, /) -> LazyArray:
+    """Return the elements as complex numbers, sorted along the last axis by the real and then the imaginary part."""
+    found = operand(x)
+    normalize_axis(-1, len(found.shape))
+    dtype = found.dtype
+    if dtype is not None and dtype.kind != "c":
+        dtype = np.dtype("F" if dtype.char in "bhBH" else "G" if dtype.char == "g" else "D")
+    return make(array_function("sort_complex"), (found.arg,), NO_KWARGS, found.shape, dtype, found.backend)

@@ -12,6 +12,7 @@ from lazycache.array.infer.dtypes import DType
 from lazycache.array.infer.dtypes import result_type as promote
 from lazycache.array.node import ArrayNode, make
 from lazycache.array.operands import operand
+from lazycache.errors import NotComputedError
 from lazycache.nodes import Node
 
 if TYPE_CHECKING:
@@ -48,6 +49,26 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     if not arrays_and_dtypes:
         raise ValueError("at least one array or dtype is required")
     return promote([_dtype_of(value) for value in arrays_and_dtypes])
+
+
+def common_type(*arrays: Any) -> Any:
+    """Return the type of inexact numbers that is common to arrays."""
+    return np.common_type(*(np.empty(0, _known_dtype(array)) for array in arrays))
+
+
+def min_scalar_type(x: Any, /) -> np.dtype[Any]:
+    """Return the dtype of an array; of a number the smallest that holds it, which depends on its value."""
+    dtype = _known_dtype(x)
+    if isinstance(x, ArrayNode) and not x._shape and dtype.kind in "biufc":
+        raise NotComputedError(operation="the smallest type that holds a number")
+    return dtype if isinstance(x, ArrayNode) else np.min_scalar_type(x)
+
+
+def _known_dtype(x: Any) -> np.dtype[Any]:
+    dtype = operand(x).dtype
+    if dtype is None:
+        raise NotComputedError(operation="what depends on a dtype")
+    return dtype
 
 
 def can_cast(from_: Any, to: Any, /, casting: Any = "safe") -> bool:

@@ -20,7 +20,7 @@ from lazycache.array.infer.dtypes import DType, accumulated_dtype, ufunc_dtypes
 from lazycache.array.infer.gufuncs import gufunc_shapes
 from lazycache.array.infer.reductions import Axis, check_identity, reduced, reduced_axes
 from lazycache.array.node import make
-from lazycache.array.operands import Operand, common_backend, operand, try_operand
+from lazycache.array.operands import Operand, common_backend, known_value, operand, try_operand
 from lazycache.array.reductions import plain_axis
 from lazycache.array.table import BY_UFUNC
 from lazycache.errors import NotComputedError
@@ -224,8 +224,8 @@ def _reduceat(ufunc: np.ufunc, operands: list[Operand], options: dict[str, Any])
         raise ValueError("object of too small depth for desired array")
     axis = _one_axis("reduceat", x, options.get("axis", 0))
     size = x.shape[axis]
-    value = places.arg._value if isinstance(places.arg, Node) and places.arg._function is None else None
-    if isinstance(value, np.ndarray) and size is not None:
+    value = known_value(places.arg)
+    if value is not None and size is not None:
         wrong = value[(value < 0) | (value >= size)]
         if wrong.size:
             raise IndexError(f"index {wrong[0]} out-of-bounds in {ufunc.__name__}.reduceat [0, {size})")

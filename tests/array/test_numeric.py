@@ -56,6 +56,7 @@ KNOWN: dict[str, Case] = {
     "rollaxis to the end": (lambda xp, a: xp.rollaxis(a, 1, 3), (CUBE,)),
     "rollaxis too far": (lambda xp, a: xp.rollaxis(a, 1, -4), (CUBE,)),
     "vander negative": (lambda xp, v: xp.vander(v, -1), (V,)),
+    "i0": (lambda xp, a: xp.i0(a), (CUBE,)),
     "select": (lambda xp, a: xp.select([a > 1, a < 0], [a, a * 2], 7), (A,)),
     "select scalars": (lambda xp, a: xp.select([a > 1, a < 0], [1, 2.5]), (CUBE,)),
     "select types": (lambda xp, a, b: xp.select([b > 0], [a], b[0]), (CUBE, INTS)),

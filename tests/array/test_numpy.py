@@ -200,11 +200,10 @@ def test_what_needs_no_values_is_told() -> None:
 
 
 GENERAL: dict[str, Callable[[Any], Any]] = {
-    "insert": lambda a: np.insert(a, 1, 5.0, axis=0),
-    "piecewise": lambda a: np.piecewise(a, [a > 1], [1, 2]),
-    "apply_along_axis": lambda a: np.apply_along_axis(np.cumsum, 0, a),
-    "resize": lambda a: np.resize(a, (2, 2)),
-    "polyfit": lambda a: np.polyfit(a[0], a[1], 1),
+    "apply_along_axis": lambda a: np.apply_along_axis(lambda row: row[:2] * 2, 0, a),
+    "apply_over_axes": lambda a: np.apply_over_axes(lambda x, axis: x.sum(axis=axis), a, [0]),
+    "emath": lambda a: np.emath.sqrt(a),
+    "sliding windows": lambda a: np.lib.stride_tricks.sliding_window_view(a, 2, axis=0),
 }
 
 

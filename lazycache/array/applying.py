@@ -1,0 +1,101 @@
+"""Functions of numpy that call other functions: on slices, over axes, where conditions hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lazycache.array.functions import array_function
+from lazycache.array.infer import Shape
+from lazycache.array.infer.dtypes import BOOL
+from lazycache.array.infer.reductions import normalize_axis
+from lazycache.array.manipulation import expand_dims
+from lazycache.array.node import ArrayNode, from_shape, make
+from lazycache.array.operands import common_backend, operand
+from lazycache.expressions import build
+from lazycache.numpy_protocols import operation_of_function
+
+if TYPE_CHECKING:
+    from lazycache.array.lazyarray import LazyArray
+
+__all__ = ["apply_along_axis", "apply_over_axes", "piecewise"]
+
+_DISPATCHED = type(np.sum)
+
+
+def _is_numpys(function: Any) -> bool:
+    """Say whether a function is one of numpy's, which may be called to build nodes; a user's waits for values."""
+    return isinstance(function, (np.ufunc, _DISPATCHED))
+
+
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return `func1d` of each slice along an axis.
+
+    The shape is known for functions of numpy; what one of a user's returns is
+    known when it has run, so that the result is a lazy expression without a
+    shape.
+    """
+    found = operand(arr)
+    position = normalize_axis(axis, len(found.shape))
+    rest = (*found.shape[:position], *found.shape[position + 1 :])
+    if 0 in rest:
+        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+    known = None
+    if _is_numpys(func1d):
+        known = func1d(from_shape((found.shape[position],), found.backend, found.dtype), *args, **kwargs)
+    if not isinstance(known, ArrayNode):
+        return build(operation_of_function(np.apply_along_axis, {}), (func1d, axis, found.arg, *args), kwargs)
+    shape = (*rest[:position], *known._shape, *rest[position:])
+    called = array_function("apply_along_axis")
+    return make(called, (func1d, position, found.arg, *args), kwargs, shape, known._dtype, found.backend)
+
+
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+    """Return what is left when a function that takes an axis away is called for one axis after another."""
+    found = operand(a)
+    every = [int(axis) for axis in np.atleast_1d(axes)]
+    if not _is_numpys(func):
+        return build(operation_of_function(np.apply_over_axes, {}), (func, found.arg, axes), {})
+    value = found.arg
+    for axis in every:
+        place = axis + len(found.shape) if axis < 0 else axis
+        taken = func(value, place)
+        if len(operand(taken).shape) != len(found.shape):
+            taken = expand_dims(taken, place)
+        if len(operand(taken).shape) != len(found.shape):
+            raise ValueError("function is not returning an array of the correct shape")
+        value = taken
+    return value
+
+
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> LazyArray:
+    """Return for each element what the function, or the number, of the condition that holds there gives."""
+    found = operand(x)
+    conditions = _conditions(condlist, found.shape)
+    functions = tuple(funclist)
+    if len(functions) not in (len(conditions), len(conditions) + 1):
+        count = len(conditions)
+        raise ValueError(f"with {count} condition(s), either {count} or {count + 1} functions are expected")
+    every = [operand(one) for one in conditions]
+    for one in every:
+        ndim = len(one.shape)
+        if any(None not in pair and pair[0] != pair[1] for pair in zip(one.shape, found.shape[:ndim], strict=False)):
+            raise IndexError(f"boolean index did not match indexed array: {one.shape} in {found.shape}")
+    given = [one.arg if one.dtype == BOOL else operand(one.arg).arg for one in every]
+    values = tuple(one if callable(one) and not isinstance(one, ArrayNode) else operand(one).arg for one in functions)
+    called = array_function("piecewise")
+    backend = common_backend([found, *every])
+    return make(called, (found.arg, list(given), values, *args), kw, found.shape, found.dtype, backend)
+
+
+def _conditions(condlist: Any, shape: Shape) -> list[Any]:
+    """Return conditions as a list; numpy takes a single one as it is, too."""
+    if isinstance(condlist, (list, tuple)):
+        first = condlist[0]
+        nested = isinstance(first, (list, np.ndarray)) or (isinstance(first, ArrayNode) and bool(first._shape))
+        return [condlist] if not nested and shape else list(condlist)
+    if isinstance(condlist, ArrayNode) and len(condlist._shape) == len(shape):
+        return [condlist]
+    return list(condlist)
