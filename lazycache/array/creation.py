@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import broadcast
 from lazycache.array.infer.dtypes import FLOAT64, DType, result_type
 from lazycache.array.infer.manipulation import new_shape
+from lazycache.array.infer.ranges import extent
 from lazycache.array.infer.reductions import normalize_axis
 from lazycache.array.node import ArrayNode, as_sizes, from_data, make, make_call, refusal
 from lazycache.array.operands import common_backend, operand
@@ -168,21 +168,10 @@ def arange(
         args = tuple(operand(value).arg for value in (first, last, step))
         known, options = _given(dtype, None)
         return make(array_function("arange", chosen), args, options or NO_KWARGS, (None,), known, chosen)
-    if step == 0:
-        raise ZeroDivisionError("division by zero")
-    length = max(0, math.ceil((last - first) / step)) if _any_float(first, last, step) else _length(first, last, step)
-    default = result_type([np.dtype(type(v)) if isinstance(v, (int, float)) else v.dtype for v in (first, last, step)])
+    if stop is None and isinstance(start, np.datetime64):
+        raise ValueError("arange requires both a start and a stop for NumPy datetime64 ranges")
+    length, default = extent(first, last, step)
     return _create("arange", (first, last, step), (length,), dtype, default, chosen)
-
-
-def _any_float(*values: Any) -> bool:
-    """Say whether one of several numbers is no integer."""
-    return any(isinstance(value, (float, np.floating)) for value in values)
-
-
-def _length(first: Any, last: Any, step: Any) -> int:
-    """Return the number of integers in a range."""
-    return len(range(int(first), int(last), int(step)))
 
 
 def linspace(
