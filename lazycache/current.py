@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextvars
 from collections.abc import Callable
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -55,28 +55,30 @@ class Frame:
         self.parent = parent
         self.files: list[FileState] = []
 
+    def pass_on(self) -> None:
+        """Tell the frame above what was read meanwhile."""
+        if self.parent is not None:
+            self.parent.files.extend(self.files)
 
-_frame: ContextVar[Frame | None] = ContextVar("lazycache_frame", default=None)
+
+running: ContextVar[Frame | None] = ContextVar("lazycache_frame", default=None)
+"""The innermost pure call that is running in this context.
+
+Who enters one sets it back with ``running.set(outer)`` in a ``finally``. No function of ours does that: an interrupt
+comes where one begins, and the frame would stay for good.
+"""
+
 _default_cache: list[Callable[..., Any]] = []
 
 
 def frame() -> Frame | None:
     """Return the innermost pure call that is running in this context."""
-    return _frame.get()
+    return running.get()
 
 
-def enter(evaluator: Evaluator, key: bytes | None, name: str) -> Token[Frame | None]:
-    """Make a frame the innermost one; give the token back to `leave`."""
-    return _frame.set(Frame(evaluator, key, name, _frame.get()))
-
-
-def leave(token: Token[Frame | None], *, pass_on: bool = False) -> None:
-    """Return to the frame before `enter`; `pass_on` tells that one what was read meanwhile."""
-    left = _frame.get()
-    _frame.reset(token)
-    above = _frame.get()
-    if pass_on and left is not None and above is not None:
-        above.files.extend(left.files)
+def enter(evaluator: Evaluator, key: bytes | None, name: str) -> None:
+    """Make a frame the innermost one for the rest of this context."""
+    running.set(Frame(evaluator, key, name, running.get()))
 
 
 def in_context(function: Callable[P, T]) -> Callable[P, T]:

@@ -203,15 +203,16 @@ def call_pure(
     files : list of FileState
         What nested pure calls read.
     """
-    token = current.enter(evaluator, key, function.name)
+    outer = current.running.get()
+    frame = current.Frame(evaluator, key, function.name, outer)
     try:
-        frame = current.frame()
+        current.running.set(frame)
         result = function.call(args, kwargs)
         if isinstance(result, Node) or type(result) in _CONTAINERS:
             result = evaluator(result)
-        return collect(result), [] if frame is None else frame.files
+        return collect(result), frame.files
     finally:
-        current.leave(token)
+        current.running.set(outer)
 
 
 def call_operation(function: Callee, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:

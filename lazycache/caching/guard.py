@@ -8,32 +8,29 @@ runs inside the seam.
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import logging
 import os
-import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
 import numpy as np
 
 from lazycache.caching.details import know_token
+from lazycache.caching.faults import FAULTS, FULL, cause
+from lazycache.caching.flights import Flight
 from lazycache.errors import (
     CacheFaultWarning,
     CorruptEntryError,
-    LockTimeoutError,
     NotStorableError,
     NotStoredWarning,
-    StoreError,
     UntrustedPickleError,
 )
 from lazycache.evaluation import MISSING
 from lazycache.telling import warn
+from lazycache_storage import machine
 from lazycache_storage.digest import Digest
-from lazycache_storage.errors import ReadOnlyStoreError, RemovedEntryError
+from lazycache_storage.errors import RemovedEntryError
 from lazycache_storage.store import Store
 
 if TYPE_CHECKING:
@@ -44,18 +41,8 @@ if TYPE_CHECKING:
     from lazycache_storage.record import FileState, Record
     from lazycache_storage.spooling import Spool
 
-FAULTS = (OSError, sqlite3.Error, StoreError, msgspec.MsgspecError, MemoryError)
-
-LOW_SPACE_BYTES = 10**9
-"""With less free space, the log says so when a store is opened."""
-
-_CAUSES = {
-    sqlite3.SQLITE_FULL: "ENOSPC",
-    sqlite3.SQLITE_IOERR: "EIO",
-    sqlite3.SQLITE_READONLY: "EROFS",
-    sqlite3.SQLITE_PERM: "EACCES",
-    sqlite3.SQLITE_CANTOPEN: "EACCES",
-}
+LOOK_AT_SPACE_BYTES = 4 << 20
+"""After storing so much, it is looked how much space there is left."""
 
 logger = logging.getLogger("lazycache")
 T = TypeVar("T")
@@ -90,6 +77,8 @@ class GuardedStore:
         self._size_limit = size_limit
         self._trimmer: Trimmer | None = None
         self._trimming = threading.Lock()
+        # Bytes that were stored since the space on the disk was looked at.
+        self._unlooked = 0
 
     @property
     def store(self) -> Store | None:
@@ -113,18 +102,22 @@ class GuardedStore:
                 self.fault("open the store", error)
 
     def _look_at_space(self) -> None:
-        found = os.statvfs(self.path)
-        free = found.f_bavail * found.f_frsize
-        if free < LOW_SPACE_BYTES:
-            logger.warning(
-                "the disk of %s has %d MB left; what does not fit is not kept (lazycache-gc --max-size makes room)",
-                self.path,
-                free // 10**6,
-            )
+        """Tell, once, that the disk will soon be full."""
+        self._unlooked = 0
+        found = machine.space(self.path)
+        if not found.is_low or FULL in self._told:
+            return
+        # What does not fit is not told again.
+        self._told.add(FULL)
+        warn(
+            f"the disk of {self.path} has {found.free // 10**6} MB left; results that do not fit are not kept "
+            "(`lazycache-gc --max-size` makes room)",
+            CacheFaultWarning,
+        )
 
     def fault(self, action: str, error: BaseException) -> None:
         """Tell the user of a fault, once for each kind."""
-        kind = _cause(error) or f"{action}:{type(error).__name__}"
+        kind = cause(error) or f"{action}:{type(error).__name__}"
         logger.debug("could not %s in %s: %s", action, self.path, error)
         if kind in self._told:
             return
@@ -201,6 +194,9 @@ class GuardedStore:
         except FAULTS as error:
             self.fault("load a result", error)
             return MISSING
+        except BaseException:
+            store.index.let_go()
+            raise
         know_token(value, record)
         return value
 
@@ -245,6 +241,14 @@ class GuardedStore:
         except FAULTS as error:
             self.fault("store a result", error)
             return None
+        except BaseException:
+            # Interrupted, perhaps in the middle of a transaction that others wait for.
+            store.index.let_go()
+            raise
+        self._unlooked += record.nbytes
+        if self._unlooked > LOOK_AT_SPACE_BYTES:
+            # A look takes two microseconds, and such a result a thousand times that.
+            self.ask("look at the disk", lambda _: self._look_at_space())
         return record if self._fits(store, record, keys, what) else None
 
     def _fits(self, store: Store, record: Record, keys: Sequence[Digest], what: str) -> bool:
@@ -287,40 +291,18 @@ class GuardedStore:
         except FAULTS as error:
             self.fault(action, error)
             return None
+        except BaseException:
+            store.index.let_go()
+            raise
 
     def write(self, action: str, write: Callable[[Store], T]) -> T | None:
         """Change something small in the store; None if it failed or may not be written."""
         return None if self._read_only else self.ask(action, write)
 
-    @contextlib.contextmanager
-    def computing(
-        self, key: Digest, what: str, ready: Callable[[], Record | None], expected: float = 0.0
-    ) -> Iterator[Any]:
-        """Hold the lock of a key while its result is computed.
-
-        Yields the store's claim, or None when the key could not be locked: the
-        caller then computes without a lock.
-        """
-        store = self.store
-        claim = None
-        flight = contextlib.ExitStack()
-        if store is not None and not self._read_only:
-            try:
-                claim = flight.enter_context(store.computing(key, what, ready=ready, expected=expected))
-                if claim.record is None and not store.read_only:
-                    # Others wait for what comes after the function has ended.
-                    store.index.prepare()
-            except LockTimeoutError:
-                raise
-            except FAULTS as error:
-                self.fault("lock a key", error)
-        try:
-            yield claim
-        finally:
-            try:
-                flight.close()
-            except FAULTS as error:
-                self.fault("unlock a key", error)
+    def computing(self, key: Digest, what: str, ready: Callable[[], Record | None], expected: float = 0.0) -> Flight:
+        """Return a context manager that holds the lock of a key while its result is computed."""
+        store = None if self._read_only else self.store
+        return Flight(store, key, what, ready, expected, self.fault)
 
     def close(self) -> None:
         """Write what is pending and close the store; it opens again when used."""
@@ -333,15 +315,6 @@ class GuardedStore:
                 store.close()
             except FAULTS as error:
                 self.fault("close the store", error)
-
-
-def _cause(error: BaseException) -> str:
-    """Return what is wrong with the disk, which the user is told once, whatever it keeps from being done."""
-    if isinstance(error, OSError) and error.errno is not None:
-        return errno.errorcode.get(error.errno, "")
-    if isinstance(error, sqlite3.Error):
-        return _CAUSES.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, "")
-    return "EROFS" if isinstance(error, ReadOnlyStoreError) else ""
 
 
 class GuardedMemo:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
 from lazycache import current, files
 from lazycache.errors import InputChangedError
-from lazycache.expressions import HashedLeaf, Node
+from lazycache.expressions import HashedLeaf, Node, computed
+from lazycache.keys import call_key
+from lazycache_storage.digest import Digest
 from lazycache_storage.record import FileState
 
 if TYPE_CHECKING:
@@ -155,3 +158,29 @@ def result_files(value: Any) -> tuple[FileState, ...]:
 def union(*groups: Iterable[FileState]) -> tuple[FileState, ...]:
     """Return the states of all groups, each once."""
     return tuple({state: None for group in groups for state in group})
+
+
+def deferred_call_key(
+    node: Node, args: tuple[Any, ...], token_of: Callable[[Node], bytes]
+) -> tuple[Digest, tuple[FileState, ...]]:
+    """Return the call key where arguments with hashers had to be evaluated first, and the files that they name.
+
+    Parameters
+    ----------
+    node : Node
+    args : tuple
+        The arguments as they were evaluated.
+    token_of : callable
+        Gives what stands for a node in the key, but for these.
+    """
+    from lazycache.graph import find_nodes
+
+    resolved = node._function.resolve_arguments(node._args, args)
+    # Taken before the function reads: a rewrite in between makes the next look-up a miss.
+    deferred = files.mark_young(resolved.files, in_key=False)
+    tokens = {}
+    for position, leaf in resolved.leaves.items():
+        for dep in find_nodes(node._args[position]):
+            if not isinstance(dep, computed):
+                tokens[id(dep)] = b"K" + hashlib.sha256(token_of(dep) + leaf._token).digest()
+    return call_key(node, lambda dep: tokens.get(id(dep)) or token_of(dep)), deferred

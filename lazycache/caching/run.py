@@ -12,9 +12,8 @@ loading anything (early cutoff); only then is it run, by one process at a time.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 # What storing needs is there before a body runs: it may leave no descriptor for an import.
@@ -26,7 +25,7 @@ from lazycache.caching.cycles import refuse_cycle
 from lazycache.caching.details import describe
 from lazycache.caching.readfiles import ReadFiles
 from lazycache.evaluation import MISSING, Evaluation, annotate, call_operation, call_pure, gather, leaf_value
-from lazycache.expressions import HashedLeaf, Node, computed
+from lazycache.expressions import HashedLeaf, Node
 from lazycache.files import mark_young
 from lazycache.keys import call_key as key_of_call
 from lazycache.keys import node_token, take_keys
@@ -226,28 +225,16 @@ class CachedEvaluation(Evaluation):
 
     def _call_key(self, node: Node) -> tuple[Digest, tuple[FileState, ...]]:
         """Return the call key, and the files named by arguments that had to be evaluated."""
-        token_of: Callable[[Node], bytes] = self._token_of
-        deferred: tuple[FileState, ...] = ()
         function = node._function
         if function.is_pure and function.defers(node._args):
             if not self._may_run:
                 return node._key, ()
             for dep in node._deps:
                 self.demand(dep)
-            resolved = function.resolve_arguments(node._args, gather(node._args, self._values))
-            # Taken before the function reads: a rewrite in between makes the next look-up a miss.
-            deferred = mark_young(resolved.files, in_key=False)
-            tokens = {}
-            for position, leaf in resolved.leaves.items():
-                for dep in _nodes_in(node._args[position]):
-                    tokens[id(dep)] = b"K" + hashlib.sha256(self._token_of(dep) + leaf._token).digest()
-
-            def token_of(dep: Node) -> bytes:
-                return tokens.get(id(dep)) or self._token_of(dep)
-
-        elif not any(id(dep) in self._tokens for dep in node._deps):
+            return inputs.deferred_call_key(node, gather(node._args, self._values), self._token_of)
+        if not any(id(dep) in self._tokens for dep in node._deps):
             return node._key, ()
-        return key_of_call(node, token_of), deferred
+        return key_of_call(node, self._token_of), ()
 
     def _alias(self, node: Node, record: Record, deferred: tuple[FileState, ...]) -> None:
         """Record, under its own key too, a result that was found under the call key."""
@@ -276,28 +263,30 @@ class CachedEvaluation(Evaluation):
         def ready() -> Record | None:
             return self._cache._find_valid(call_key, node)
 
-        durations = self._cache._durations
-        with self._guard.computing(call_key, what, ready, durations.expected(node)) as claim:
-            record = claim.record if claim is not None else None
-            if record is None:
-                outcome = self._execute(node, call_key, deferred)
-                self._files.collect(
-                    node,
-                    inputs.union(
-                        outcome.nested,
-                        deferred,
-                        inputs.lifetime(node),
-                        self._files.unstored_below(self.needs(node), self.needs, self._records),
-                    ),
-                )
-                durations.note(node, outcome.seconds)
-                record = self._keep(node, call_key, outcome, what)
-                if record is None and claim is not None:
-                    claim.unstored()
-                self._after_settling(node, record)
-                return
+        flight = self._guard.computing(call_key, what, ready, self._cache._durations.expected(node))
+        try:
+            with flight as claim:
+                record = None if claim is None else claim.record
+                if record is None:
+                    if not self._run_and_keep(node, call_key, deferred, what) and claim is not None:
+                        claim.unstored()
+                    return
+        except BaseException:
+            # An interrupt may have come just as the block was to end.
+            flight.end()
+            raise
         self._cache.counters.waited(record)
         self._alias(node, record, deferred)
+
+    def _run_and_keep(self, node: Node, call_key: Digest, deferred: tuple[FileState, ...], what: str) -> bool:
+        """Run a call and settle it; return whether its result is stored."""
+        outcome = self._execute(node, call_key, deferred)
+        unstored = self._files.unstored_below(self.needs(node), self.needs, self._records)
+        self._files.collect(node, inputs.union(outcome.nested, deferred, inputs.lifetime(node), unstored))
+        self._cache._durations.note(node, outcome.seconds)
+        record = self._keep(node, call_key, outcome, what)
+        self._after_settling(node, record)
+        return record is not None
 
     def _execute(self, node: Node, call_key: Digest, deferred: tuple[FileState, ...]) -> Outcome:
         function = node._function
@@ -404,9 +393,3 @@ class CachedEvaluation(Evaluation):
         if nested or deferred:
             self._files.read_unstored(node, inputs.union(inputs.as_nested(nested), deferred))
         return value
-
-
-def _nodes_in(arg: Any) -> list[Node]:
-    from lazycache.graph import find_nodes
-
-    return [node for node in find_nodes(arg) if not isinstance(node, computed)]

@@ -54,12 +54,15 @@ class Call:
         """Run a pure function as an evaluation would: in a frame of its own, its hashers applied."""
         function = self.function
         args = function.resolve_arguments(self._template, values).args
-        token = current.enter(_evaluator(), None, function.name)
+        outer = current.running.get()
+        frame = current.Frame(_evaluator(), None, function.name, outer)
         try:
+            current.running.set(frame)
             result = in_memory(function.call(args, {}))
             return _evaluator()(result) if isinstance(result, Node) or is_nest(result) else result
         finally:
-            current.leave(token, pass_on=True)
+            current.running.set(outer)
+            frame.pass_on()
 
 
 def _evaluator() -> current.Evaluator:

@@ -176,11 +176,14 @@ class PureFunction:
         """
         from lazycache.evaluation import PLAIN
 
-        token = current.enter(PLAIN, None, self.name)
+        outer = current.running.get()
+        frame = current.Frame(PLAIN, None, self.name, outer)
         try:
+            current.running.set(frame)
             return self._function(*args, **kwargs)
         finally:
-            current.leave(token, pass_on=True)
+            current.running.set(outer)
+            frame.pass_on()
 
     def is_cached(self, /, *args: Any, **kwargs: Any) -> bool:
         """Say whether the result of a call is in the default cache; nothing is run."""

@@ -2,6 +2,7 @@
 """diskcache, held to bytes and to the connections of the index; imported by the first write."""
 
 import sqlite3
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -44,6 +45,10 @@ class _Writer(diskcache.Cache):  # type: ignore[misc]
     @property
     def _con(self) -> sqlite3.Connection:
         return self._connection()
+
+    def joins(self, is_begun: bool) -> None:
+        """Say whether this thread has begun a transaction, which what it writes is part of."""
+        self._txn_id = threading.get_ident() if is_begun else None
 
     def close(self) -> None:
         """Leave the connection to the index."""

@@ -5,16 +5,16 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 from typing import Any
 
-from lazycache_storage import forking, fsio
+from lazycache_storage import forking, fsio, modes
 
 BUSY_SECONDS = 60.0
 """How long a writer waits for another."""
 
 _FORK_PATIENCE_SECONDS = 10.0
+_MODE_PATIENCE_SECONDS = 0.2
 _IMMUTABLE_SECONDS = 1.0
 
 
@@ -54,6 +54,8 @@ class Connections:
         Device and inode of the database when it was last opened; empty before that.
     turn : lock
         Held by the thread that writes.
+    used : thread-local
+        The block in which a thread uses its connection.
     """
 
     def __init__(self, path: str, *, read_only: bool) -> None:
@@ -64,7 +66,7 @@ class Connections:
         # Threads that write take turns here: sqlite lets them sleep for ever longer times instead.
         self.turn = threading.RLock()
         # Stays while connections are closed, for a thread that is in the middle of using its own.
-        self._used = threading.local()
+        self.used = threading.local()
         self._opening = threading.RLock()
         self._handles: weakref.WeakSet[_Handle] = weakref.WeakSet()
         # Connections that came over a fork in use: sqlite forbids even to close them.
@@ -84,24 +86,15 @@ class Connections:
             with self.use() as connection:
                 return connection.execute(query, parameters).fetchone()  # type: ignore[no-any-return]
 
-    @contextmanager
-    def use(self) -> Iterator[sqlite3.Connection]:
-        """Keep the connection of this thread open during a block; a transaction that is left open is undone."""
-        used: sqlite3.Connection | None = getattr(self._used, "connection", None)
-        if used is not None:
-            yield used
-            return
-        handle = self._locked()
-        self._used.connection = handle.connection
-        try:
-            yield handle.connection
-        finally:
-            self._used.connection = None
-            try:
-                if handle.connection.in_transaction:
-                    handle.connection.execute("ROLLBACK")
-            finally:
-                handle.lock.release()
+    def use(self, *, writing: bool = False) -> "Use":
+        """Return a context manager that keeps the connection of this thread open; `writing` takes the turn as well."""
+        return Use(self, writing)
+
+    def let_go(self) -> None:
+        """End what this thread has in use: a block that was interrupted as it ended has not done so."""
+        use: Use | None = getattr(self.used, "use", None)
+        if use is not None:
+            use.end()
 
     def open(self, mode: str = "") -> _Handle:
         """Open a connection for this thread."""
@@ -121,7 +114,7 @@ class Connections:
                 if at_rest:
                     recheck = time.monotonic() + _IMMUTABLE_SECONDS
             else:
-                connection = self._connect(f"mode={mode or 'rw'}")
+                connection = self._connect_to_shared(f"mode={mode or 'rw'}")
             handle = _Handle(connection, seen if mode != "rwc" else self._look(), recheck, at_rest)
             self.last_seen = self._local.seen = handle.seen[:2]
             self._handles.add(handle)
@@ -130,8 +123,8 @@ class Connections:
 
     def current(self) -> sqlite3.Connection:
         """Return the connection that this thread uses, inside the block of `use`."""
-        connection: sqlite3.Connection = self._used.connection
-        return connection
+        use: Use = self.used.use
+        return use.connection
 
     def seen_here(self) -> tuple[int, ...]:
         """Return device and inode of the database that this thread opened; empty if it was closed since."""
@@ -145,6 +138,7 @@ class Connections:
 
     def close(self) -> None:
         """Close every connection; the next use opens one again."""
+        self.let_go()
         with self._opening:
             self._close_handles()
 
@@ -157,6 +151,7 @@ class Connections:
         """Allow connections again."""
         if in_child:
             self.turn = threading.RLock()
+            self.used = threading.local()
             self._opening = threading.RLock()
             self._inherited.extend(self._handles)
             self._handles = weakref.WeakSet()
@@ -193,6 +188,18 @@ class Connections:
             # sqlite says what is the matter with it.
             return False
 
+    def _connect_to_shared(self, options: str) -> sqlite3.Connection:
+        # What another user's sqlite makes beside the database may be opened by us a moment later only.
+        deadline = time.monotonic() + _MODE_PATIENCE_SECONDS
+        while True:
+            try:
+                return self._connect(options)
+            except sqlite3.OperationalError as error:
+                is_closed = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_CANTOPEN
+                if not is_closed or time.monotonic() > deadline or not modes.is_shared(os.path.dirname(self._path)):
+                    raise
+            time.sleep(0.001)
+
     def _connect(self, options: str) -> sqlite3.Connection:
         quoted = self._path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
         connection = sqlite3.connect(
@@ -226,7 +233,7 @@ class Connections:
         handle.recheck = now + _IMMUTABLE_SECONDS
         return handle
 
-    def _locked(self) -> _Handle:
+    def locked(self) -> _Handle:
         """Return the handle of this thread with its lock held and its connection open."""
         while True:
             found: _Handle | None = getattr(self._local, "handle", None)
@@ -236,3 +243,61 @@ class Connections:
             if handle is still:
                 return handle
             handle.lock.release()
+
+
+class Use:
+    """A block in which a thread uses its connection; blocks within it share it.
+
+    No generator stands behind it: one that is interrupted as it ends would end
+    when it is collected, at any moment and in any thread.
+
+    Attributes
+    ----------
+    connection : sqlite3.Connection
+    """
+
+    connection: sqlite3.Connection
+
+    def __init__(self, connections: Connections, writing: bool) -> None:
+        self._connections = connections
+        self._writing = writing
+        self._handle: _Handle | None = None
+
+    def __enter__(self) -> sqlite3.Connection:
+        outer: Use | None = getattr(self._connections.used, "use", None)
+        if outer is not None and not self._writing:
+            return outer.connection
+        # Nobody writes within another block: that one was interrupted as it ended.
+        self._connections.let_go()
+        if self._writing:
+            self._connections.turn.acquire()
+        try:
+            self._handle = self._connections.locked()
+        except BaseException:
+            self._release_turn()
+            raise
+        self.connection = self._handle.connection
+        self._connections.used.use = self
+        return self.connection
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Undo a transaction that is open, and let others have the connection; once."""
+        handle, self._handle = self._handle, None
+        if handle is None:
+            return
+        self._connections.used.use = None
+        try:
+            if handle.connection.in_transaction:
+                handle.connection.execute("ROLLBACK")
+        finally:
+            handle.lock.release()
+            self._release_turn()
+
+    def _release_turn(self) -> None:
+        if self._writing:
+            self._connections.turn.release()

@@ -8,7 +8,9 @@ away before every fork.
 """
 
 import os
+import threading
 import weakref
+from functools import partial
 from typing import Protocol
 
 
@@ -22,27 +24,49 @@ class ForkAware(Protocol):
         """Undo `before_fork`; runs in both processes, or in the child alone."""
 
 
-_registered: weakref.WeakSet[ForkAware] = weakref.WeakSet()
+class _Registry:
+    """Who is asked at a fork; nobody joins in the middle of one."""
+
+    def __init__(self) -> None:
+        self._members: weakref.WeakSet[ForkAware] = weakref.WeakSet()
+        # Asked before the fork that is going on; strong, so that each is asked after it too.
+        self._prepared: list[ForkAware] = []
+        # Also makes forks of several threads take turns.
+        self._turn = threading.RLock()
+
+    def add(self, member: ForkAware) -> None:
+        with self._turn:
+            self._members.add(member)
+
+    def before(self) -> None:
+        self._turn.acquire()
+        for member in list(self._members):
+            member.before_fork()
+            self._prepared.append(member)
+
+    def after(self, *, in_child: bool) -> None:
+        prepared, self._prepared = self._prepared, []
+        if in_child:
+            # The lock of the parent counts threads that are not here.
+            self._turn = threading.RLock()
+        try:
+            for member in prepared:
+                member.after_fork(in_child=in_child)
+        finally:
+            if not in_child:
+                self._turn.release()
+
+
+_registry = _Registry()
 
 
 def register(member: ForkAware) -> None:
     """Ask `member` at every later fork, for as long as it lives."""
-    _registered.add(member)
+    _registry.add(member)
 
 
-def _before() -> None:
-    for member in list(_registered):
-        member.before_fork()
-
-
-def _after_in_parent() -> None:
-    for member in list(_registered):
-        member.after_fork(in_child=False)
-
-
-def _after_in_child() -> None:
-    for member in list(_registered):
-        member.after_fork(in_child=True)
-
-
-os.register_at_fork(before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
+os.register_at_fork(
+    before=_registry.before,
+    after_in_parent=partial(_registry.after, in_child=False),
+    after_in_child=partial(_registry.after, in_child=True),
+)

@@ -178,6 +178,43 @@ def publish(source: str, target: str) -> bool:
     raise FileNotFoundError(errno.ENOENT, "its folder is removed again and again", target)
 
 
+def replace(source: str, target: str) -> bool:
+    """Put a finished file over another, or the files of a finished folder over those of another, one by one.
+
+    At every moment each file is there, as it was or as it will be.
+
+    Returns
+    -------
+    bool
+        False, and nothing has happened, if they are not two files or two folders.
+    """
+    step("replace")
+    kinds = {stat_bits.S_IFMT(os.lstat(path).st_mode) for path in (source, target)}
+    if kinds == {stat_bits.S_IFREG}:
+        os.replace(source, target)
+    elif kinds == {stat_bits.S_IFDIR}:
+        names = os.listdir(source)
+        if not _replace_files(source, target, names):
+            return False
+        for name in set(os.listdir(target)) - set(names):
+            remove(f"{target}/{name}")
+        os.rmdir(source)
+    else:
+        return False
+    step("replaced")
+    return True
+
+
+def _replace_files(source: str, target: str, names: list[str]) -> bool:
+    present = [os.lstat(path).st_mode for name in names if os.path.lexists(path := f"{target}/{name}")]
+    if any(stat_bits.S_ISDIR(mode) for mode in present) or any(os.path.isdir(f"{source}/{name}") for name in names):
+        return False
+    for name in names:
+        os.replace(f"{source}/{name}", f"{target}/{name}")
+        step("replaced file")
+    return True
+
+
 def move(source: str, target: str) -> bool:
     """Rename a file or folder; return False if it is gone."""
     step("move")

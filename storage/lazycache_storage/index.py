@@ -10,18 +10,17 @@ everything else; no other row has a key of 32 bytes.
 
 import sqlite3
 import stat
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import TracebackType
 from typing import Any, NamedTuple
 
 from lazycache_storage import accounts, fsio, modes
 from lazycache_storage.accounts import Account, Filling
-from lazycache_storage.connections import BUSY_SECONDS, Connections
+from lazycache_storage.connections import BUSY_SECONDS, Connections, Use
 from lazycache_storage.errors import ReadOnlyStoreError
 
 REF_PREFIX = b"ref:"
 CLAIM_PREFIX = b"claim:"
-CODE_PREFIX = b"code:"
 CODE_PREFIX = b"code:"
 FILE_PREFIX = b"file:"
 TOOK_PREFIX = b"took:"
@@ -142,8 +141,7 @@ class Index:
         with self.transaction() as transaction:
             return transaction.delete(key)
 
-    @contextmanager
-    def transaction(self) -> Iterator["Transaction"]:
+    def transaction(self) -> "Transacting":
         """Hold the one write lock of the database; all of the block happens, or nothing.
 
         Raises
@@ -153,8 +151,11 @@ class Index:
         """
         if self.read_only:
             raise ReadOnlyStoreError(path=self.folder)
-        with self._connections.turn, self._connections.use() as connection:
-            yield from self._transact(connection)
+        return Transacting(self._connections.use(writing=True), self._writing)
+
+    def let_go(self) -> None:
+        """Undo what a block of this thread has left open that was interrupted as it ended."""
+        self._connections.let_go()
 
     def keys_with_prefix(self, prefix: bytes) -> Iterator[bytes]:
         """Iterate over the keys that begin with `prefix` and are not those of records."""
@@ -196,7 +197,7 @@ class Index:
         """Tell whether the totals are those of the rows; an index from before there were any has none."""
         parts = self.fetch(accounts.TOTALS_PARTS)[0][0]
         if parts != len(accounts.SCHEMA):
-            return parts == 0
+            return bool(parts == 0)
         return self.fetch(accounts.MISCOUNTED) == [(0,)]
 
     def recount(self) -> None:
@@ -212,7 +213,7 @@ class Index:
         """
         if self.read_only:
             raise ReadOnlyStoreError(path=self.folder)
-        with self._connections.turn, self._connections.use() as connection:
+        with self._connections.use(writing=True) as connection:
             # Uses are worth a short wait only: they come again.
             connection.execute(f"PRAGMA busy_timeout = {_TOUCH_PATIENCE_MS}")
             try:
@@ -272,18 +273,45 @@ class Index:
             self._writer = open_writer(self.folder, self._connections.current, network=self.network)
         return self._writer
 
-    def _transact(self, connection: sqlite3.Connection) -> Iterator["Transaction"]:
-        from diskcache import Timeout
 
-        writer = self._writing()
+class Transacting:
+    """The block of a transaction.
+
+    Parameters
+    ----------
+    use : Use
+    open_writer : callable
+        Returns the diskcache.
+    """
+
+    def __init__(self, use: Use, open_writer: Callable[[], Any]) -> None:
+        self._use = use
+        self._open_writer = open_writer
+
+    def __enter__(self) -> "Transaction":
+        connection = self._use.__enter__()
         try:
-            with writer.transact():
-                yield Transaction(writer, connection)
+            self._writer = self._open_writer()
+            connection.execute("BEGIN IMMEDIATE")
+            self._writer.joins(True)
+            return Transaction(self._writer, connection)
+        except BaseException:
+            self._use.end()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            self._writer.joins(False)
+            if kind is None:
                 fsio.step("commit")
-        except Timeout as error:
-            # diskcache tells nothing of why it could not begin; sqlite did.
-            raise error.__context__ or error from None
-        fsio.step("committed")
+                self._use.connection.execute("COMMIT")
+        finally:
+            # What is not committed is undone.
+            self._use.end()
+        if kind is None:
+            fsio.step("committed")
 
 
 class Transaction:

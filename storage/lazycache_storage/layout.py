@@ -44,6 +44,8 @@ FOLDERS = (OBJECTS_FOLDER, LOCKS_FOLDER, TMP_FOLDER, TRASH_FOLDER)
 
 TOP_NAMES = frozenset((FORMAT_FILE, CACHEDIR_TAG_FILE, INDEX_FOLDER, *FOLDERS))
 
+_HEX = frozenset("0123456789abcdef")
+
 CACHEDIR_TAG_TEXT = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# This folder is a cache made by lazycache. Backup programs may leave it out.\n"
@@ -59,7 +61,7 @@ def object_path(store: str, name: Digest, kind: ObjectKind) -> str:
 
 def is_object_folder(name: str) -> bool:
     """Tell whether a folder of this name in ``objects/`` holds objects: two digits of their names."""
-    return len(name) == 2 and set(name) <= set("0123456789abcdef")
+    return len(name) == 2 and set(name) <= _HEX
 
 
 def parse_object_path(path: str) -> tuple[Digest, ObjectKind] | None:
@@ -76,6 +78,12 @@ def parse_object_path(path: str) -> tuple[Digest, ObjectKind] | None:
 def lock_path(store: str, key: Digest) -> str:
     """Return the path of the lock file of a key."""
     return f"{store}/{LOCKS_FOLDER}/{key.hex()}.lock"
+
+
+def is_lock_name(name: str) -> bool:
+    """Tell whether a file of this name in ``locks/`` is the lock of a key."""
+    stem, _, suffix = name.partition(".")
+    return suffix == "lock" and len(stem) == 2 * KEY_BYTES and set(stem) <= _HEX
 
 
 def folder(store: str, name: str) -> str:

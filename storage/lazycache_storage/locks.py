@@ -5,20 +5,24 @@ computed: its holder writes who it is into the file, and removes the file
 while still holding it. Whoever locks a file that has lost its name has waited
 for somebody who is done, and starts again. A waiter keeps the file open, so
 that it can read who holds it, and whether that one ended without storing.
+
+Who holds keys and waits for another writes that into the files that it holds.
+So a ring of holders that wait for each other, which only calls that ask for
+themselves can form, is seen by all of them, and is an error.
 """
 
-import functools
 import logging
 import os
+import threading
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
-import msgspec
-
-from lazycache_storage import forking, fsio, modes
-from lazycache_storage.errors import LockTimeoutError
+from lazycache_storage import forking, fsio, machine, modes
+from lazycache_storage.errors import LockTimeoutError, WaitCycleError
+from lazycache_storage.holders import MOST_WAITS, Holder, Step, find_way, read_holder, write_holder
 
 log = logging.getLogger("lazycache")
 
@@ -26,55 +30,14 @@ FIRST_PAUSE_SECONDS = 0.001
 LONGEST_PAUSE_SECONDS = 0.02
 TELL_AFTER_SECONDS = 3.0
 TELL_AGAIN_SECONDS = 60.0
-
-_READ_LIMIT = 4096
+LOOK_FOR_CYCLE_SECONDS = 0.5
+"""After waiting for so long, and as often, it is looked whether the wait can end."""
 
 T = TypeVar("T")
 
 
-class Holder(msgspec.Struct, omit_defaults=True):
-    """Who computes a key, as written in its lock file.
-
-    Attributes
-    ----------
-    pid : int
-    host : str
-    what : str
-        A short text of what is computed.
-    since : float
-        Seconds since the epoch.
-    expected : float
-        Seconds that it took last time; 0 if unknown.
-    unstored : bool
-        Whether it ended, and its result will not be in the store.
-    """
-
-    pid: int = 0
-    host: str = ""
-    what: str = ""
-    since: float = 0.0
-    expected: float = 0.0
-    unstored: bool = False
-
-    def __str__(self) -> str:
-        if not self.pid:
-            return "an unknown process"
-        since = time.strftime("%H:%M:%S", time.localtime(self.since))
-        last = f", which took {self.expected:.1f} s last time" if self.expected else ""
-        return f"process {self.pid} on {self.host}, computing {self.what} since {since}{last}"
-
-
-_encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Holder)
-
-
-def read_holder(descriptor: int) -> Holder:
-    """Return what an open lock file says; an empty holder if it says nothing."""
-    try:
-        return _decoder.decode(os.pread(descriptor, _READ_LIMIT, 0))
-    except (msgspec.DecodeError, ValueError):
-        # The holder was seen between taking the lock and writing its name.
-        return Holder()
+_held: ContextVar[tuple["Claim[Any]", ...]] = ContextVar("lazycache_claims", default=())
+"""The claims that this context holds, the outermost first."""
 
 
 class Claim(Generic[T]):
@@ -100,6 +63,7 @@ class Claim(Generic[T]):
     ----------
     record : object or None
         What `ready` returned: then another one has computed it, and no lock is held.
+    path, what : str
     waited : float
         Seconds spent waiting for others.
     holds : bool
@@ -110,7 +74,12 @@ class Claim(Generic[T]):
     ------
     LockTimeoutError
         When entered, if `timeout` passed.
+    WaitCycleError
+        When entered, if the wait could never end: the holder waits, perhaps
+        over others, for what this context holds.
     """
+
+    _descriptor = -1
 
     def __init__(
         self,
@@ -125,14 +94,16 @@ class Claim(Generic[T]):
         self.record: T | None = None
         self.waited = 0.0
         self.holds = False
-        self._path = path
-        self._what = what
+        self.path = path
+        self.what = what
         self._ready = ready
         self._expected = expected
         self._timeout = timeout
         self._is_usable = is_usable
-        self._descriptor = -1
         self._holder = Holder()
+        self._room = 0
+        # Several threads of one body may wait at once.
+        self._noting = threading.Lock()
 
     def unstored(self) -> None:
         """Say that the result will not be in the store: all who wait go on at once when the block ends."""
@@ -145,12 +116,15 @@ class Claim(Generic[T]):
         try:
             self._descriptor = self._open()
             self._acquire()
+        except WaitCycleError:
+            self._leave()
+            raise
         except OSError as error:
             self._leave()
             if isinstance(error, LockTimeoutError):
                 raise
             # Computing twice is better than not at all.
-            log.info("locks do not work at %s (%s): computing without", self._path, error)
+            log.info("locks do not work at %s (%s): computing without", self.path, error)
         except BaseException:
             self._leave()
             raise
@@ -161,56 +135,75 @@ class Claim(Generic[T]):
     ) -> None:
         self._leave()
 
+    def note_wait(self, name: str, *, begins: bool) -> None:
+        """Write into the file that what holds it waits for another lock, or has ceased to."""
+        with self._noting:
+            if not self.holds:
+                return
+            waits = [other for other in self._holder.waits if other != name]
+            self._holder.waits = (*waits, name)[-MOST_WAITS:] if begins else tuple(waits)
+            self._room = write_holder(self._descriptor, self._holder, self._room)
+
+    def end(self) -> None:
+        """Give the lock back, if that has not happened yet: a block may be interrupted as it ends."""
+        self._leave()
+
     def before_fork(self) -> None:
         """Do nothing: the parent goes on holding the lock."""
 
     def after_fork(self, *, in_child: bool) -> None:
         """Let go of the file in the child, which would keep it locked if its parent died."""
-        if in_child and self.holds:
+        if in_child:
             self.holds = False
             self._close()
 
     def _open(self) -> int:
+        # Before there is a file: also a child of one who waits would keep it locked.
+        forking.register(self)
         flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-        folder = os.path.dirname(self._path)
+        folder = os.path.dirname(self.path)
         try:
-            return modes.open_for_all(self._path, flags, fsio.temporary_name(folder))
+            return modes.open_for_all(self.path, flags, fsio.temporary_name(folder))
         except FileNotFoundError:
             fsio.make_folder(folder)
-            return modes.open_for_all(self._path, flags, fsio.temporary_name(folder))
+            return modes.open_for_all(self.path, flags, fsio.temporary_name(folder))
 
     def _close(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
     def _acquire(self) -> None:
         from filelock import lock_descriptor
 
-        started, pause, tell = time.monotonic(), FIRST_PAUSE_SECONDS, TELL_AFTER_SECONDS
-        while True:
-            if lock_descriptor(self._descriptor, blocking=False):
-                if self._is_mine():
-                    return self._hold()
-                # The file has lost its name: the one who held it is done.
-                ended = read_holder(self._descriptor)
-                self._close()
-                if ended.unstored:
-                    return None
-                self._descriptor = self._open()
-                continue
-            self.waited = time.monotonic() - started
-            self.record = self._ready()
-            if self.record is not None or read_holder(self._descriptor).unstored:
-                return self._close()
-            if self._timeout is not None and self.waited > self._timeout:
-                holder = read_holder(self._descriptor)
-                raise LockTimeoutError(path=self._path, holder=str(holder), seconds=self.waited)
-            if self.waited > tell:
-                log.warning("waiting for %s", read_holder(self._descriptor))
-                tell += TELL_AGAIN_SECONDS
-            time.sleep(pause)
-            pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
+        wait = _Wait(self.path, self.what)
+        try:
+            while True:
+                if lock_descriptor(self._descriptor, blocking=False):
+                    if self._is_mine():
+                        return self._hold()
+                    # The file has lost its name: the one who held it is done.
+                    ended = read_holder(self._descriptor)
+                    self._close()
+                    if ended.unstored:
+                        return None
+                    self._descriptor = self._open()
+                    continue
+                self.waited = wait.seconds()
+                self.record = self._ready()
+                if self.record is not None or read_holder(self._descriptor).unstored:
+                    return self._close()
+                if self._timeout is not None and self.waited > self._timeout:
+                    holder = read_holder(self._descriptor)
+                    raise LockTimeoutError(path=self.path, holder=str(holder), seconds=self.waited)
+                wait.go_on(self._descriptor)
+        finally:
+            wait.end()
+
+    def _has_name(self) -> bool:
+        """Tell whether the path leads to this file still: the folder may have been removed, and made again."""
+        found = fsio.stat(self.path, follow=False)
+        return found is not None and os.path.samestat(found, os.fstat(self._descriptor))
 
     def _is_mine(self) -> bool:
         found = os.fstat(self._descriptor)
@@ -221,34 +214,92 @@ class Claim(Generic[T]):
 
     def _hold(self) -> None:
         self.holds = True
-        forking.register(self)
+        _held.set((*_held.get(), self))
         unstored = self._holder.unstored
-        self._holder = Holder(os.getpid(), _host(), self._what, time.time(), self._expected, unstored)
-        os.pwrite(self._descriptor, _encoder.encode(self._holder), 0)
+        self._holder = Holder(os.getpid(), machine.host(), self.what, time.time(), self._expected, unstored)
+        self._room = write_holder(self._descriptor, self._holder, 0)
         fsio.step("lock taken")
         self.record = self._ready()
         if self.record is not None:
             self._leave()
 
     def _leave(self) -> None:
-        if not self.holds:
-            return self._close()
+        # An interrupt at any point leaves something to do for `end`.
+        if self.holds:
+            try:
+                self._remove()
+            except OSError as error:
+                log.info("the lock %s was left behind: %s", self.path, error)
+            with self._noting:
+                self.holds = False
+            _held.set(tuple([claim for claim in _held.get() if claim is not self]))
+        self._close()
+
+    def _remove(self) -> None:
         from filelock import unlock_descriptor
 
-        self.holds = False
+        if self._holder.unstored:
+            write_holder(self._descriptor, self._holder, self._room)
+        fsio.step("remove lock")
+        if self._has_name():
+            fsio.unlink(self.path)
+        # A forked child may have the same open file: only this frees the lock for sure.
+        unlock_descriptor(self._descriptor)
+
+    def __del__(self) -> None:
+        self._close()
+
+
+class _Wait:
+    """A wait for a lock: how long it has been, what is told meanwhile, and whether it can end."""
+
+    def __init__(self, path: str, what: str) -> None:
+        self._path = path
+        self._what = what
+        self._started = time.monotonic()
+        self._pause = FIRST_PAUSE_SECONDS
+        self._tell = TELL_AFTER_SECONDS
+        self._look = LOOK_FOR_CYCLE_SECONDS
+        self._noted: list[Claim[Any]] = []
+        self._seen: tuple[tuple[Step, ...], str] = ((), "")
+
+    def seconds(self) -> float:
+        """Return how long this has been going on."""
+        return time.monotonic() - self._started
+
+    def go_on(self, descriptor: int) -> None:
+        """Wait for a moment."""
+        seconds = self.seconds()
+        if seconds > self._tell:
+            log.warning("waiting for %s", read_holder(descriptor))
+            self._tell += TELL_AGAIN_SECONDS
+        if seconds > self._look:
+            self._look = seconds + LOOK_FOR_CYCLE_SECONDS
+            self._look_for_cycle()
+        time.sleep(self._pause)
+        self._pause = min(self._pause * 1.5, LONGEST_PAUSE_SECONDS)
+
+    def end(self) -> None:
+        """Take back what was noted in the files that this context holds."""
+        noted, self._noted = self._noted, []
+        for claim in noted:
+            claim.note_wait(os.path.basename(self._path), begins=False)
+
+    def _look_for_cycle(self) -> None:
+        held = [claim for claim in _held.get() if claim.holds]
         try:
-            if self._holder.unstored:
-                os.pwrite(self._descriptor, _encoder.encode(self._holder), 0)
-            fsio.step("remove lock")
-            fsio.unlink(self._path)
-            # A forked child may have the same open file: only this frees the lock for sure.
-            unlock_descriptor(self._descriptor)
+            if held and not self._noted:
+                self._noted = held
+                for claim in held:
+                    claim.note_wait(os.path.basename(self._path), begins=True)
+            names = [os.path.basename(claim.path) for claim in held]
+            seen, self._seen = self._seen, find_way(self._path, names) if held else ((), "")
         except OSError as error:
-            log.info("the lock %s was left behind: %s", self._path, error)
-        finally:
-            self._close()
-
-
-@functools.cache
-def _host() -> str:
-    return os.uname().nodename
+            log.debug("it could not be seen who waits for whom: %s", error)
+            return
+        way, target = self._seen
+        # The same twice: all of it was there at one moment between the two looks, so none of them can go on.
+        if way and seen == self._seen:
+            inner = [claim.what for claim in held[names.index(target) :]]
+            cycle = (*inner, *[step.what for step in way], inner[0])
+            raise WaitCycleError(cycle=cycle, chain=" -> ".join(cycle))

@@ -37,10 +37,13 @@ class Publisher:
         The store.
     index : Index
     signer : Signer
+    allow_pickle : bool
+        Whether results that are no plain data are written.
     """
 
-    def __init__(self, path: str, index: Index, signer: Signer) -> None:
+    def __init__(self, path: str, index: Index, signer: Signer, *, allow_pickle: bool = True) -> None:
         self._signer = signer
+        self._allow_pickle = allow_pickle
         self._path = path
         self._index = index
         self._tmp = layout.folder(path, layout.TMP_FOLDER)
@@ -75,7 +78,7 @@ class Publisher:
 
     def encode(self, value: object, fields: Mapping[str, Any], sink: Sink) -> Record:
         """Return the record of a value whose objects are written, with further fields that say where it came from."""
-        kind, payload, refs = codec.encode(value, sink)
+        kind, payload, refs = codec.encode(value, sink, allow_pickle=self._allow_pickle)
         nbytes = len(payload) + sum(ref.nbytes for ref in refs)
         if len(payload) > ROW_PAYLOAD_BYTES:
             self._blob, payload = write_blob(payload, self._tmp), b""
@@ -195,7 +198,9 @@ class Publisher:
                 return present
             if not written.path:
                 return None
-            # Nobody vouches for its content, or it is damaged.
+            # Nobody vouches for its content, or it is damaged; others may need it all the same.
+            if fsio.replace(written.path, target):
+                return written.ref
             self._move_to_trash(target)
         elif not written.path:
             return None

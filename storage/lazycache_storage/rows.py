@@ -4,10 +4,11 @@ import logging
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import TracebackType
 
 from lazycache_storage import founding, layout
 from lazycache_storage.errors import CorruptEntryError, ReadOnlyStoreError, StoreError
-from lazycache_storage.index import Index, Transaction, has_database, is_broken
+from lazycache_storage.index import Index, Transacting, Transaction, has_database, is_broken
 from lazycache_storage.memory import Memory
 
 log = logging.getLogger("lazycache")
@@ -36,10 +37,9 @@ class Rows:
         try:
             return self.index.get(key)
         except sqlite3.Error as error:
-            raise self._explained(error) from error
+            raise self.explained(error) from error
 
-    @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
+    def transaction(self) -> "Explained":
         """Hold the write lock of the index."""
         self.check_writable()
         if not self.index.is_current():
@@ -47,8 +47,7 @@ class Rows:
             self.index.close()
             self._forget()
             founding.open_folder(self.path, read_only=False, create=True)
-        with self.guarded(), self.index.transaction() as transaction:
-            yield transaction
+        return Explained(self.index.transaction(), self.explained)
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
@@ -56,7 +55,7 @@ class Rows:
         try:
             yield
         except sqlite3.Error as error:
-            raise self._explained(error) from error
+            raise self.explained(error) from error
 
     def write_uses(self, memory: Memory) -> None:
         """Write the uses that were only counted so far."""
@@ -77,7 +76,7 @@ class Rows:
         if self.read_only:
             raise ReadOnlyStoreError(path=self.path)
 
-    def _explained(self, error: sqlite3.Error) -> Exception:
+    def explained(self, error: sqlite3.Error) -> Exception:
         """Return the error to raise for one of sqlite; a broken index is set aside."""
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY:
             return ReadOnlyStoreError(path=self.path)
@@ -90,3 +89,34 @@ class Rows:
     def _is_lost(self, error: sqlite3.Error) -> bool:
         code: int = getattr(error, "sqlite_errorcode", 0)
         return code & 0xFF == sqlite3.SQLITE_CANTOPEN and not has_database(self.index.folder)
+
+
+class Explained:
+    """The block of a transaction whose errors of sqlite are explained.
+
+    Parameters
+    ----------
+    block : Transacting
+    explained : callable
+        Returns the error to raise for one of sqlite.
+    """
+
+    def __init__(self, block: Transacting, explained: Callable[[sqlite3.Error], Exception]) -> None:
+        self._block = block
+        self._explained = explained
+
+    def __enter__(self) -> Transaction:
+        try:
+            return self._block.__enter__()
+        except sqlite3.Error as error:
+            raise self._explained(error) from error
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            self._block.__exit__(kind, error, traceback)
+            if isinstance(error, sqlite3.Error):
+                raise error
+        except sqlite3.Error as failed:
+            raise self._explained(failed) from failed

@@ -51,7 +51,7 @@ class Store(Notes):
     create : bool
         Make the store if there is none.
     allow_pickle : bool
-        Whether results that are pickles are loaded, if the folder is trusted.
+        Whether results that are pickles are written, and loaded if the folder is trusted.
     memory_bytes : int
         How much the tier in memory may take.
     shared : bool
@@ -99,12 +99,7 @@ class Store(Notes):
         self.index = self._rows.index
         self.signer = Signer() if signer is None else signer
         self._loader = Loader(
-            self.path,
-            self._memory,
-            self.counters,
-            network=self.network,
-            allow_pickle=allow_pickle,
-            signer=self.signer,
+            self.path, self._memory, self.counters, network=self.network, allow_pickle=allow_pickle, signer=self.signer
         )
         # Keys whose record could not be read or loaded: the next put replaces it.
         self._unreadable: set[bytes] = set()
@@ -321,8 +316,7 @@ class Store(Notes):
         """
         path = layout.lock_path(self.path, key)
         look = ready or (lambda: self._look_or_none(key))
-        is_usable = not self.read_only
-        return Claim(path, what, look, expected=expected, timeout=timeout, is_usable=is_usable)
+        return Claim(path, what, look, expected=expected, timeout=timeout, is_usable=not self.read_only)
 
     def flush(self) -> None:
         """Write the uses that were only counted so far."""
@@ -377,7 +371,7 @@ class Store(Notes):
         # Imported by the first write: a hit is to find the library small.
         from lazycache_storage.publishing import Publisher
 
-        return Publisher(self.path, self.index, self.signer)
+        return Publisher(self.path, self.index, self.signer, allow_pickle=self.allow_pickle)
 
     def _mark_verified(self, key: Digest, record: Record) -> None:
         """Note that the objects of a record are on disk for good, now that they were read after another boot."""
@@ -393,7 +387,11 @@ class Store(Notes):
         if key is None:
             return error
         self._memory.drop(key)
-        if self._look_or_none(key) not in (None, record) or self._rows.get(key) is None:
+        try:
+            is_there = self._look(key) == record
+        except CorruptEntryError:
+            is_there = True
+        if not is_there:
             return RemovedEntryError(path=self.path, reason="its record is gone")
         self._memory.drop(key)
         self._unreadable.add(key)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lazycache import Cache, cache, computed
-from lazycache.caching import default_cache, guard
+from lazycache.caching import default_cache
 from lazycache.errors import CacheFaultWarning, SettingError
 
 
@@ -129,20 +129,6 @@ def test_a_working_folder_that_was_removed_stops_nobody(
         warnings.simplefilter("error")
         assert cache(computed(20) + 6) == 26
     assert computed(20) + 6 in Cache(tmp_path / ("environment" if place == "environment" else "user/lazycache"))
-
-
-def test_low_space_is_told_in_the_log(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert Cache(tmp_path / "store")(computed(1) + 1) == 2
-    assert caplog.messages == []
-    monkeypatch.setattr(guard, "LOW_SPACE_BYTES", 2**62)
-    assert Cache(tmp_path / "store")(computed(1) + 2) == 3
-    (message,) = caplog.messages
-    assert str(tmp_path / "store") in message
-    assert "MB left" in message
-    assert Cache(tmp_path / "store", mode="ro")(computed(1) + 2) == 3
-    assert len(caplog.messages) == 1
 
 
 def test_one_log_line_says_where_a_new_store_is_made(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

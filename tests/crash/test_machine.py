@@ -3,13 +3,16 @@
 import os
 import subprocess
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from lazycache import Cache
+from lazycache import Cache, pure
 from tests.crash.test_faults import at_most_one_warning, is_mended, is_right, kinds, whole
 from tests.storage.processes import run
 
@@ -130,6 +133,51 @@ def test_a_mount_that_may_only_be_read(tmp_path: Path) -> None:
             cache.close()
         with read_only_mount(tmp_path / "mounted", tmp_path / "again"), at_most_one_warning():
             assert is_right(Cache(tmp_path / "again" / "no store here")(whole(1)), 1)
+
+
+@contextmanager
+def small_disk(target: Path, megabytes: int) -> Iterator[None]:
+    target.mkdir()
+    options = ["-t", "tmpfs", "-o", f"size={megabytes}m"]
+    if subprocess.run(["mount", *options, "none", str(target)], capture_output=True, check=False).returncode:
+        pytest.skip("mounting needs root")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", str(target)], check=True)
+
+
+@pure(version=1, name="machine.big")
+def big(n: int) -> Any:
+    return np.arange(1_000_000.0) + n
+
+
+def test_a_disk_that_gets_full_is_told_before_and_once(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", 100), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        cache = Cache(tmp_path / "disk" / "store")
+        for n in range(20):
+            assert cache(big(n))[3] == n + 3
+        # Each is 8 MB, so that twelve fit.
+        (warning,) = caught
+        assert "MB left; results that do not fit are not kept" in str(warning.message)
+        assert str(tmp_path / "disk" / "store") in str(warning.message)
+        assert big(10) in cache
+        assert big(19) not in cache
+        # Whoever opens it later is told at once.
+        again = Cache(tmp_path / "disk" / "store")
+        assert again(big(3))[3] == 6
+        assert len(caught) == 2
+        assert Cache(tmp_path / "disk" / "store", mode="ro")(big(3))[3] == 6
+        assert len(caught) == 2
+
+
+def test_a_disk_with_space_is_not_told(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", 400), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cache = Cache(tmp_path / "disk" / "store")
+        for n in range(20):
+            assert cache(big(n))[3] == n + 3
 
 
 OTHER_USER = """

@@ -12,7 +12,8 @@ import pytest
 
 from lazycache_storage import locks
 from lazycache_storage.errors import LockTimeoutError
-from lazycache_storage.locks import Claim, read_holder
+from lazycache_storage.holders import read_holder
+from lazycache_storage.locks import Claim
 from tests.storage.processes import finish, listen, run, start, tell
 
 SOON = 30
