@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from lazycache import protection, settings
 from lazycache.caching import default, inputs
-from lazycache.caching.codes import Codes
+from lazycache.caching.codes import STARTED, Codes
 from lazycache.caching.counters import Counters, log_at_exit, tell
 from lazycache.caching.durations import Durations
 from lazycache.caching.layers import Layer, open_store, why_refused
@@ -114,6 +114,8 @@ class Cache(Upkeep):
         self._own = Layer(self._guard)
         self._durations = Durations(self._guard)
         self._codes = Codes(self._guard)
+        # A worker takes over that of the process that it works for.
+        self._started = STARTED
         # Records that were made before count as misses.
         self._since = time.time() if self.mode == "refresh" else -math.inf
         self._arguments = {
@@ -132,7 +134,7 @@ class Cache(Upkeep):
 
     def __reduce__(self) -> tuple[Any, ...]:
         arguments = {**self._arguments, "path": self.path, "mode": self.mode}
-        return _rebuild, (type(self), arguments), {"_since": self._since}
+        return _rebuild, (type(self), arguments), {"_since": self._since, "_started": self._started}
 
     # -- evaluation ---------------------------------------------------------
 
@@ -250,7 +252,7 @@ class Cache(Upkeep):
             return False
         is_ours = self._own.claims.take(node)
         if is_ours and function.is_pure:
-            self._codes.note(function)
+            self._codes.note(function, self._started)
         return is_ours
 
     def _counting_in(self, counters: Counters) -> Self:

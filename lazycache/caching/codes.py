@@ -1,8 +1,11 @@
-"""What the code of functions consisted of when their results were stored, so that an edit can be named later."""
+"""What the code of functions was when their results were stored, so that an edit can be named, and gc sees it."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import logging
+import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -10,12 +13,19 @@ import msgspec
 
 from lazycache.errors import FingerprintError
 from lazycache_storage.digest import Digest
+from lazycache_storage.notes import CodeNote, Sighting, decode_code_note
 
 if TYPE_CHECKING:
     from lazycache.caching.guard import GuardedStore
     from lazycache.purity import PureFunction
 
 _MOST_NAMED = 6
+_MOST_SEEN = 32
+
+STARTED = time.time()
+"""About when this process was started."""
+
+logger = logging.getLogger("lazycache")
 
 Parts = Mapping[str, tuple[bytes, str]]
 """Digest and text of each part of a code, by its name."""
@@ -29,7 +39,7 @@ def code_identity(function: PureFunction) -> bytes:
 class Codes:
     """The notes of one store on code: a row for each function and state of its code.
 
-    They serve explanations only. Nobody signs them, and what is no note counts as none.
+    They serve explanations and collections, and no look-up. Nobody signs them, and what is no note counts as none.
 
     Parameters
     ----------
@@ -40,22 +50,31 @@ class Codes:
         self._guard = guard
         self._noted: set[bytes] = set()
 
-    def note(self, function: PureFunction) -> None:
-        """Write down what the code of a function consists of, if nobody has."""
-        identity = code_identity(function)
-        if not identity or identity in self._noted:
+    def note(self, function: PureFunction, started: float) -> None:
+        """Write down what the code of a function consists of, and that a process of that start stores its results."""
+        row = Digest(hashlib.sha256(function.token).digest())
+        if row in self._noted:
             return
-        self._noted.add(identity)
-        row = Digest(identity)
-        if self._guard.ask("look up code", lambda store: store.code_get(row)) is not None:
-            return
+        self._noted.add(row)
+        present = decode_code_note(self._guard.ask("look up code", lambda store: store.code_get(row)))
+        parts = () if present is None else present.parts
         try:
-            parts = function.code_parts()
+            if not parts and not function.is_name_and_version:
+                parts = tuple([(part.name, part.digest, part.text) for part in function.code_parts()])
+            place = _place(function)
         except FingerprintError:
             # A global became what has no digest since the key was taken; the next call says so.
             return
-        if parts:
-            data = msgspec.msgpack.encode([tuple(part) for part in parts])
+        except OSError as error:
+            # Its text cannot be read just now, perhaps for want of a descriptor.
+            logger.debug("what the code of %s consists of is not noted: %s", function.name, error)
+            return
+        seen = () if present is None else present.seen
+        if place and (here := Sighting(place, started)) not in seen:
+            seen = (*seen, here)[-_MOST_SEEN:]
+        note = CodeNote(function.name, function.version if function.is_name_and_version else "", seen, parts)
+        if note != present:
+            data = msgspec.msgpack.encode(note)
             self._guard.write("note code", lambda store: store.code_put(row, data))
 
     def parts(self, identity: bytes) -> Parts:
@@ -65,15 +84,24 @@ class Codes:
         return decode_parts(self._guard.ask("look up code", lambda store: store.code_get(Digest(identity))))
 
 
+def _place(function: PureFunction) -> str:
+    """Return where the code of a function is; nothing where several functions that are all in use may be."""
+    file, qualname = function.source_file, function.__qualname__
+    if not file or "<" in qualname or isinstance(function.__wrapped__, functools.partial):
+        return ""
+    if function.variant_of is not None:
+        cls = function.variant_of[1]
+        return f"{file}:{qualname} of {cls.__module__}.{cls.__qualname__}"
+    if "." in qualname and not (function.version or function.code_parts()):
+        # A worker that got a method by value does not know for which class.
+        return ""
+    return f"{file}:{qualname}"
+
+
 def decode_parts(data: bytes | None) -> Parts:
     """Return the parts of a code as a row of the store has them."""
-    if data is None:
-        return {}
-    try:
-        rows = msgspec.msgpack.decode(data, type=list[tuple[str, bytes, str]])
-    except msgspec.MsgspecError:
-        return {}
-    return {name: (digest, text) for name, digest, text in rows}
+    note = decode_code_note(data)
+    return {} if note is None else {name: (digest, text) for name, digest, text in note.parts}
 
 
 def name_changes(then: Parts, now: Parts) -> str:

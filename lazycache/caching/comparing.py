@@ -10,7 +10,7 @@ from lazycache.valuetext import clip
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError
 from lazycache_storage.layout import KEY_BYTES
-from lazycache_storage.record import Stored, decode_record
+from lazycache_storage.record import CODE, Stored, decode_record
 
 if TYPE_CHECKING:
     from lazycache.caching.codes import Parts
@@ -21,9 +21,6 @@ _LONG_TEXT = 120
 _LONGEST_TEXT = 300
 _BETWEEN = ", "
 _BY_DATE = ("hash_by_file_date", "hash_by_file_stat")
-
-CODE = "code"
-"""The hasher of the ingredient that is no argument: the identity of the code."""
 
 
 class Compared(NamedTuple):

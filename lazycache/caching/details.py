@@ -13,7 +13,6 @@ import numpy as np
 
 from lazycache import digests
 from lazycache.caching.codes import code_identity
-from lazycache.caching.comparing import CODE
 from lazycache.errors import UnhashableError
 from lazycache.expressions import HashedLeaf, Node, computed
 from lazycache.keys import nest_token, node_token
@@ -70,7 +69,7 @@ def know_token(value: Any, record: Record) -> None:
 
 def ingredients(node: Node) -> tuple[Ingredient, ...]:
     """Return the parts of a call's key: the code, if it counts, and the arguments in their order."""
-    from lazycache_storage.record import Ingredient
+    from lazycache_storage.record import CODE, Ingredient
 
     function = node._function
     names = function.parameters if function.is_pure else [str(position) for position in range(len(node._args))]

@@ -79,7 +79,8 @@ class Upkeep:
             Patterns of function names, such as ``"ingest.*"``. Alone they drop
             all results of these functions, else they narrow what goes.
         stale_code : bool
-            Drop results of functions that have been edited, or got another version, since.
+            Drop results of functions that were edited since, or helpers of which
+            were, or that got another version.
         missing_inputs : bool
             Drop results that watch a file which is gone.
         orphans : bool

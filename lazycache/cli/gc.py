@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.option("--max-age", type=AGE, help="Drop what was computed longer ago.")
 @click.option("--unused-for", type=AGE, help="Drop what was last used longer ago.")
 @function_option("Drop results of these functions; with another criterion, only theirs")
-@click.option("--stale-code", is_flag=True, help="Drop results of earlier versions of a function.")
+@click.option("--stale-code", is_flag=True, help="Drop results of code that was edited since, helpers included.")
 @click.option("--missing-inputs", is_flag=True, help="Drop results of files that are gone.")
 @click.option("--orphans", is_flag=True, help="Remove objects that no entry needs.")
 @click.option("--all", "everything", is_flag=True, help="Drop everything; asks first.")

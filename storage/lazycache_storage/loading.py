@@ -122,7 +122,7 @@ class Loader:
 
 
 def why_refused(path: str, signer: Signer, record: Record, key: bytes | None, *, allow_pickle: bool) -> str:
-    """Return why a record of the store at `path`, found under `key`, is a pickle that must not be loaded, or nothing."""
+    """Return why a record of the store at `path`, found under `key`, must not be loaded; nothing if it is no pickle."""
     if record.kind != "pickle":
         return ""
     if not allow_pickle:

@@ -1,9 +1,56 @@
 """What a store keeps beside results: who owns a name, what code consists of, file contents, how long calls take."""
 
+import msgspec
+
 from lazycache_storage.digest import Digest
 from lazycache_storage.index import CLAIM_PREFIX, CODE_PREFIX, FILE_PREFIX, TOOK_PREFIX
 from lazycache_storage.rows import Rows
 from lazycache_storage.signing import Signer
+
+
+class Sighting(msgspec.Struct, frozen=True, array_like=True):
+    """That results of a code were stored.
+
+    Attributes
+    ----------
+    place : str
+        Where the code is, so that other code there has replaced it.
+    started : float
+        When the process that stored them was started (seconds since the epoch).
+    """
+
+    place: str
+    started: float
+
+
+class CodeNote(msgspec.Struct, frozen=True, array_like=True):
+    """What is known of one state of the code of a function.
+
+    Attributes
+    ----------
+    function : str
+    version : str
+        The version as text if name and version are all that counts; else empty.
+    seen : tuple of Sighting
+        The latest ones.
+    parts : tuple of (str, bytes, str)
+        Name, digest and text of each function, class and global that counts.
+    """
+
+    function: str
+    version: str
+    seen: tuple[Sighting, ...]
+    parts: tuple[tuple[str, bytes, str], ...]
+
+
+def decode_code_note(data: bytes | None) -> CodeNote | None:
+    """Return what a row says of a code; None if there is none, or if nobody of ours wrote it."""
+    if data is None:
+        return None
+    try:
+        return msgspec.msgpack.decode(data, type=CodeNote)
+    except msgspec.MsgspecError:
+        return None
 
 
 class Notes:

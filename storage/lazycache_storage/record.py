@@ -19,6 +19,9 @@ _NAME_BYTES = 32
 _MOST_DIMENSIONS = 64
 _LATEST_SECONDS = 2**40
 
+CODE = "code"
+"""The hasher of the ingredient that is no argument: the identity of the code."""
+
 PayloadKind = Literal["plain", "pickle"]
 
 

@@ -19,7 +19,7 @@ from lazycache.cli.commands import lazycache
 from lazycache.cli.gc import gc
 from lazycache_storage.record import FileState, Ingredient
 from lazycache_storage.store import Store
-from tests.gc.stores import DAY, digest, environment, numbers, object_bytes, present, put
+from tests.gc.stores import DAY, digest, environment, note_code, numbers, object_bytes, present, put
 
 Run = Callable[..., Result]
 
@@ -236,7 +236,9 @@ def test_a_setting_that_cannot_be_understood_is_a_usage_error(run: Run, monkeypa
 
 def test_orphans_stale_code_and_missing_inputs(run: Run, store: Store, tmp_path: Path) -> None:
     with Store(store.path) as opened:
-        put(opened, "new", value=1, function="nowhere.fit", code=b"edited", created=time.time() + 1)
+        note_code(opened, "nowhere.fit", version="1", started=time.time())
+        note_code(opened, "nowhere.fit", version="2", started=time.time() + 1)
+        put(opened, "new", value=1, function="nowhere.fit", version="2", created=time.time() + 1)
         put(opened, "gone", value=1, function="nowhere.read", files=(FileState(str(tmp_path / "gone"), "date"),))
         record = put(opened, "lost", value=numbers(99, 100))
         with opened.index.transaction() as transaction:

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from lazycache_storage.digest import Digest
-from lazycache_storage.record import Record
+from lazycache_storage.notes import CodeNote, Sighting, decode_code_note
+from lazycache_storage.record import Ingredient, Record
 from lazycache_storage.store import Store
 
 DAY = 86400.0
@@ -24,6 +26,17 @@ def put(store: Store, *name: object, value: Any = None, also_under: Sequence[Dig
     """Store a value under the key of `name`."""
     facts = {"function": "lab.step", "version": "1", "seconds": 1.0, "token": repr(name).encode()}
     return store.put([digest(*name), *also_under], value, facts | fields)
+
+
+def note_code(
+    store: Store, function: str, *, version: str = "", identity: str = "", place: str = "lab.py", started: float
+) -> tuple[Ingredient, ...]:
+    """Note that a process of that start stored results of a code; return the ingredient that records have of it."""
+    row = digest(function, version, identity)
+    present = decode_code_note(store.code_get(row))
+    seen = (*(() if present is None else present.seen), Sighting(place, started))
+    store.code_put(row, msgspec.msgpack.encode(CodeNote(function, version, seen, ())))
+    return () if version else (Ingredient("", "code", bytes(row), ""),)
 
 
 def load(store: Store, *name: object) -> Any:

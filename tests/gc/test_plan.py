@@ -1,8 +1,10 @@
 """What goes, what stays, and how much that frees."""
 
 import os
+import sqlite3
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -12,7 +14,7 @@ from lazycache_storage.check import check
 from lazycache_storage.gc import GcLimits, plan_gc, run_gc
 from lazycache_storage.record import FileState
 from lazycache_storage.store import Store
-from tests.gc.stores import DAY, digest, index_bytes, load, numbers, object_bytes, present, put
+from tests.gc.stores import DAY, digest, index_bytes, load, note_code, numbers, object_bytes, present, put
 
 
 def collect(store: Store, **limits: object) -> None:
@@ -180,25 +182,37 @@ def test_a_size_for_some_functions_counts_only_their_results(store: Store) -> No
     assert 5 <= plan.results <= 6
 
 
-def test_stale_code_is_what_a_newer_record_replaced(store: Store) -> None:
-    now = time.time()
-    for number, (function, version, code) in enumerate(
+def test_stale_code_is_what_another_code_in_its_place_has_replaced(store: Store) -> None:
+    now = time.time() - DAY
+    for number, (function, version, identity, place) in enumerate(
         [
-            ("lab.edited", "", b"old"),
-            ("lab.edited", "", b"new"),
-            ("lab.versioned", "1", b"x"),
-            ("lab.versioned", "2", b"x"),
-            ("lab.same", "", b"x"),
-            ("lab.same", "", b"x"),
-            ("lab.<lambda>", "", b"one"),
-            ("lab.<lambda>", "", b"another"),
+            ("lab.edited", "", "old", "lab.py"),
+            ("lab.edited", "", "new", "lab.py"),
+            ("lab.versioned", "1", "", "lab.py"),
+            ("lab.versioned", "2", "", "lab.py"),
+            ("lab.same", "", "x", "lab.py"),
+            ("lab.same", "", "x", "lab.py"),
+            ("lab.elsewhere", "", "one", "lab.py"),
+            ("lab.elsewhere", "", "another", "branch/lab.py"),
         ]
     ):
-        put(store, number, value=number, function=function, version=version, code=code, created=now + number)
+        parts = note_code(store, function, version=version, identity=identity, place=place, started=now + number - 0.5)
+        facts: dict[str, Any] = {"function": function, "version": version, "code": b"own", "ingredients": parts}
+        put(store, number, value=number, created=now + number, **facts)
+    put(store, "unknown", value=1, function="lab.edited", version="", code=b"older", created=now - 1)
     put(store, "expression", value=1, function="add", version="", created=now)
+    _set_uses(store, now)
     plan = plan_gc(store, GcLimits(stale_code=True))
     assert {drop.key for drop in plan.drops()} == {digest(0), digest(2)}
     assert {drop.reason for drop in plan.drops()} == {"stale-code"}
+
+
+def _set_uses(store: Store, when: float) -> None:
+    """Say of all records that nobody has used them after `when`."""
+    connection = sqlite3.connect(store.index.path)
+    with connection:
+        connection.execute("UPDATE Cache SET access_time = ? WHERE length(key) = 32", (when,))
+    connection.close()
 
 
 def test_results_of_files_that_are_gone(store: Store, tmp_path: Path) -> None:

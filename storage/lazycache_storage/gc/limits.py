@@ -28,9 +28,8 @@ class GcLimits:
         Patterns with ``*``, ``?`` and ``[…]``, compared with the full name and
         with its last part.
     stale_code : bool
-        Drop results of earlier versions: those of a function of which a newer
-        record has another version or code. Lambdas and functions made inside
-        functions are left out, since many of them share one name.
+        Drop results of earlier versions and of code that was edited since,
+        helpers included: see `stale`.
     missing_inputs : bool
         Drop results that watch a file which is gone.
     orphans : bool

@@ -223,23 +223,12 @@ def _reasons(survey: Survey, results: Results, limits: GcLimits, now: float) -> 
     if limits.missing_inputs:
         drop(rows["missing"], "missing-inputs")
     if limits.stale_code:
-        drop(_is_stale(survey), "stale-code")
+        drop(survey.variants.stale(rows), "stale-code")
     if limits.max_age is not None:
         drop(now - rows["created"] > limits.max_age, "max-age")
     if limits.unused_for is not None:
         drop((now - results.last_used > limits.unused_for)[results.of_row], "unused-for")
     return reasons
-
-
-def _is_stale(survey: Survey) -> "NDArray[Any]":
-    rows = survey.rows
-    by_age = np.lexsort((rows["created"], rows["function"]))
-    newest = np.full(len(survey.names), -1)
-    # Of several assignments to one place the last one stays, which is the newest.
-    newest[rows["function"][by_age]] = rows["variant"][by_age]
-    one_name_one_function = np.array(["<" not in name and not name.startswith("(") for name in survey.names], bool)
-    stale: NDArray[Any] = one_name_one_function[rows["function"]] & (rows["variant"] != newest[rows["function"]])
-    return stale
 
 
 def _trim(results: Results, reasons: "NDArray[Any]", max_size: int, now: float) -> "NDArray[Any]":

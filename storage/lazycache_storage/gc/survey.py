@@ -21,6 +21,7 @@ from lazycache_storage import fsio, layout
 from lazycache_storage.accounts import REF_OVERHEAD, ROW_OVERHEAD, bytes_on_disk, label
 from lazycache_storage.errors import CorruptEntryError
 from lazycache_storage.gc.limits import GcLimits
+from lazycache_storage.gc.stale import Variants
 from lazycache_storage.record import RECORD_FORMAT, ObjectRef, Record, decode_record
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ ROW = np.dtype(
         ("missing", "?"),
     ]
 )
-"""A record. Rows of one result share the number `result`; `bytes` are those of the index."""
+"""A record. Rows of one result share the number `result`; `variant` is that of the code, or -1 if it is not known or
+not asked for; `bytes` are those of the index."""
 
 REF = np.dtype([("object", "i8"), ("row", "i8"), ("bytes", "i8")])
 """That a row needs an object; `bytes` are those of the object's files."""
@@ -88,6 +90,8 @@ class Survey:
     refs : array of REF
     names : list of str
         Names of functions by number.
+    variants : Variants
+        The codes that rows are numbered by.
     unreadable : int
         Rows under a record's key that are no records.
     """
@@ -95,6 +99,7 @@ class Survey:
     rows: "NDArray[Any]"
     refs: "NDArray[Any]"
     names: list[str]
+    variants: Variants
     unreadable: int
 
 
@@ -136,7 +141,7 @@ def take_survey(store: "Store", limits: GcLimits) -> Survey:
 
 def survey_steps(store: "Store", limits: GcLimits) -> Generator[None, None, Survey]:
     """Read the index, a page at each step."""
-    surveyor = _Surveyor(store.path, limits)
+    surveyor = _Surveyor(store.path, limits, Variants(store.index) if limits.stale_code else Variants())
     last = -1
     while True:
         # In the order of the file: in that of the keys each row is elsewhere, and a million take thrice as long.
@@ -151,12 +156,13 @@ def survey_steps(store: "Store", limits: GcLimits) -> Generator[None, None, Surv
 class _Surveyor:
     """Turns rows into columns."""
 
-    def __init__(self, store_path: str, limits: GcLimits) -> None:
+    def __init__(self, store_path: str, limits: GcLimits, variants: Variants) -> None:
         self.store_path = store_path
         self.limits = limits
+        self.variants = variants
         self.unreadable = 0
         self.names: dict[str, int] = {}
-        self.kinds: dict[tuple[str, str, bytes], tuple[int, int, bool]] = {}
+        self.kinds: dict[tuple[str, str, bytes], tuple[int, bool]] = {}
         self.rows = bytearray()
         self.refs = bytearray()
         self.is_missing = lru_cache(maxsize=65536)(_is_missing)
@@ -173,7 +179,7 @@ class _Surveyor:
                 self.unreadable += 1
                 continue
             kind = record.function, record.version, record.code
-            function, variant, chosen = self.kinds.get(kind) or self._new_kind(*kind)
+            function, chosen = self.kinds.get(kind) or self._new_kind(*kind)
             created = _finite(record.created)
             nbytes = len(value) + ROW_OVERHEAD
             if record.objects or record.blob is not None:
@@ -184,7 +190,7 @@ class _Surveyor:
                 key,
                 result_number(record),
                 function,
-                variant,
+                self.variants.number(record),
                 created,
                 accessed if accessed > created else created,
                 uses,
@@ -195,11 +201,11 @@ class _Surveyor:
                 self.limits.missing_inputs and self._misses_inputs(value),
             )
 
-    def _new_kind(self, function: str, version: str, code: bytes) -> tuple[int, int, bool]:
+    def _new_kind(self, function: str, version: str, code: bytes) -> tuple[int, bool]:
         name = label(function, version, code)
         number = self.names.setdefault(name, len(self.names))
         chosen = self.limits.matches(function) or self.limits.matches(name)
-        kind = number, len(self.kinds), chosen
+        kind = number, chosen
         self.kinds[function, version, code] = kind
         return kind
 
@@ -217,7 +223,7 @@ class _Surveyor:
 
     def survey(self) -> Survey:
         rows, refs = np.frombuffer(self.rows, ROW), np.frombuffer(self.refs, REF)
-        return Survey(rows, refs, list(self.names), self.unreadable)
+        return Survey(rows, refs, list(self.names), self.variants, self.unreadable)
 
 
 def _finite(number: float) -> float:
