@@ -11,9 +11,10 @@ import contextlib
 import sys
 import threading
 import types
+import weakref
+from collections import namedtuple
 from collections.abc import Callable, Iterator
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -56,16 +57,20 @@ def has_users_code(kind: type) -> bool:
 
 
 class _UsersClass:
-    """Stands for a class of the user's in the digests of its instances."""
+    """Stands for a class of the user's in the digests of its instances, and does not keep it alive."""
 
-    __slots__ = ("__weakref__", "kind")
+    __slots__ = ("kind",)
 
     def __init__(self, kind: type) -> None:
-        self.kind = kind
+        self.kind = weakref.ref(kind)
 
 
-# One for each class, so that a pass over many instances takes its code once.
-_users_classes: WeakKeyDictionary[type, _UsersClass] = WeakKeyDictionary()
+# What stands for a class: the same object each time, so that a pass over many instances takes its code once.
+_classes: weakref.WeakKeyDictionary[type, str | _UsersClass] = weakref.WeakKeyDictionary()
+_OF_NAMED_TUPLES = frozenset(vars(namedtuple("_OfNamedTuples", ""))) | {
+    *("__annotations__", "__annotations_cache__", "__annotate__", "__annotate_func__"),
+    *("__firstlineno__", "__orig_bases__", "__static_attributes__"),
+}
 
 
 class _State(threading.local):
@@ -81,9 +86,22 @@ def class_of_instance(kind: type) -> Any:
     What a function does with an instance is written in its class. A class whose
     code has no digest, because it refers to what can change, counts by its name.
     """
-    if _state.by_name or not _encoders or not has_users_code(kind):
+    if _state.by_name or not _encoders:
         return qualified_name(kind)
-    return _users_classes.get(kind) or _users_classes.setdefault(kind, _UsersClass(kind))
+    found = _classes.get(kind)
+    if found is None:
+        by_name = is_installed(kind.__module__) or _is_nothing_but_fields(kind)
+        found = _classes.setdefault(kind, qualified_name(kind) if by_name else _UsersClass(kind))
+    return found
+
+
+def _is_nothing_but_fields(kind: type) -> bool:
+    """Tell whether a class is a named tuple without methods."""
+    fields = getattr(kind, "_fields", None)
+    if not issubclass(kind, tuple) or not isinstance(fields, tuple):
+        return False
+    added = [vars(base).keys() - _OF_NAMED_TUPLES for base in kind.__mro__[: kind.__mro__.index(tuple)]]
+    return not set().union(*added).difference(fields)
 
 
 @contextlib.contextmanager
@@ -97,10 +115,11 @@ def classes_by_name() -> Iterator[None]:
 
 
 def _expand_users_class(value: _UsersClass) -> Parts:
+    kind: Any = value.kind()
     try:
-        return b"F", (_encoders[0](value.kind),), no_label, True
+        return b"F", (_encoders[0](kind),), no_label, True
     except FingerprintError:
-        return b"G", (qualified_name(value.kind),), no_label, True
+        return b"G", (qualified_name(kind),), no_label, True
 
 
 _HEAP_TYPE = 1 << 9

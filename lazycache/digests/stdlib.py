@@ -168,7 +168,7 @@ def _expand_tuple_subclass(value: Any) -> Parts:
     fields = getattr(kind, "_fields", None)
     if fields is None or len(fields) != len(value) or getattr(value, "__dict__", None):
         return expand_object(value)
-    return b"U", (qualified_name(kind), *value), _named_field_label, True
+    return b"U", (class_of_instance(kind), *value), _named_field_label, True
 
 
 def _named_field_label(value: Any, _children: Any, index: int) -> str:

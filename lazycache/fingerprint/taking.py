@@ -1,5 +1,6 @@
 """Taking a fingerprint, and the tokens of functions and classes that are values."""
 
+import sys
 from typing import Any, Literal
 
 from lazycache_storage.digest import Digest
@@ -7,6 +8,7 @@ from lazycache_storage.digest import Digest
 from .depends import encode_dependency
 from .memo import IdentityMemo
 from .natives import encode_scalar, part
+from .owners import find_member
 from .values import encode
 from .walk import At, Walk
 from .watch import Fingerprint
@@ -48,5 +50,13 @@ def value_token(value: Any) -> bytes:
     taken = _tokens.get(value)
     if taken is None or not taken.is_current():
         taken = take(value, undigested=value)
-        _tokens.put(value, taken)
+        if _lives_on(value):
+            _tokens.put(value, taken)
     return taken.digest
+
+
+def _lives_on(value: Any) -> bool:
+    """Tell whether a module holds a value; what is known of any other would keep it alive, with all that it encloses."""
+    module = sys.modules.get(str(getattr(value, "__module__", None)))
+    name = getattr(value, "__qualname__", None)
+    return module is not None and isinstance(name, str) and find_member(module, name) is value

@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 MODULE = """
 from dataclasses import dataclass
+from typing import NamedTuple
 import numpy as np
 from lazycache import pure
 registry = {{}}
@@ -27,6 +28,10 @@ class Table(dict):
     def apply(self, x): return {factor} * self["scale"] * x
 class Vector(np.ndarray):
     def apply(self, x): return {factor} * int(self[0]) * x
+class Pair(NamedTuple):
+    scale: int
+    other: int = 0
+    def apply(self, x): return {factor} * self.scale * x
 class Registered:
     instances = []
     def __init__(self, scale):
@@ -44,7 +49,7 @@ def used(models): return models[0].apply(1)
 def make(name): return MADE[name]()
 MADE = {{
     "model": lambda: Model(1), "config": lambda: Config(1), "table": lambda: Table(scale=1),
-    "vector": lambda: np.ones(1).view(Vector), "registered": lambda: Registered(1),
+    "vector": lambda: np.ones(1).view(Vector), "registered": lambda: Registered(1), "pair": lambda: Pair(1),
 }}
 """
 
@@ -58,7 +63,7 @@ print(*values, cache.stats()["runs"])
 """
 
 
-@pytest.mark.parametrize("name", ["model", "config", "table", "vector", "registered"])
+@pytest.mark.parametrize("name", ["model", "config", "table", "vector", "registered", "pair"])
 def test_an_edited_class_is_a_miss_and_the_old_one_hits_again(tmp_path: Path, name: str) -> None:
     def run(factor: int) -> list[int]:
         (tmp_path / "work.py").write_text(MODULE.format(factor=factor))

@@ -2,6 +2,7 @@ import collections
 import contextvars
 import enum
 import functools
+import gc
 import io
 import itertools
 import logging
@@ -322,3 +323,21 @@ def test_errors_of_users_pass_unchanged() -> None:
 
     with pytest.raises(ZeroDivisionError, match="theirs"):
         digest([Broken()])
+
+
+def test_functions_and_classes_die_with_their_last_reference() -> None:
+    def made() -> tuple[Any, Any]:
+        data = np.zeros(3)
+
+        class Local:
+            def method(self) -> Any:
+                return data
+
+        return Local, lambda: data
+
+    kind, function = made()
+    digest([kind(), kind, function])
+    alive = weakref.ref(kind), weakref.ref(function)
+    del kind, function
+    gc.collect()
+    assert [reference() for reference in alive] == [None, None]
