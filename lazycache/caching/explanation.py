@@ -124,11 +124,12 @@ class _Explaining:
         evaluation = CachedEvaluation(self._cache, [self._root], may_run=False)
         record = evaluation.root_record()
         if record is None:
-            return self._miss(evaluation.missing())
+            missing = evaluation.missing()
+            return self._miss([*((node, False) for node in self._refused_below(evaluation, missing)), *missing])
         if not any(store.has_objects(record) for store in self._stores):
             return self._explanation(["an object that its result needs is gone"], record, runs=1)
         if refused := why_refused(self._cache._guard, record, self._key):
-            return self._explanation([f"its result is a pickle that is not loaded: {refused}"], record, runs=1)
+            return self._explanation([_not_loaded(refused)], record, runs=1)
         return self._explanation([], record, hit=True, notes=tuple(self._notes(record, was_there)))
 
     def _explanation(self, causes: list[str], nearest: Record | None, **more: Any) -> Explanation:
@@ -152,6 +153,22 @@ class _Explaining:
             may_run=len(missing) - runs,
             seconds=sum(record.seconds for record in known if record is not None),
         )
+
+    def _refused_below(self, evaluation: CachedEvaluation, missing: list[tuple[Node, bool]]) -> list[Node]:
+        """Return the calls that are stored, but run nevertheless: what has to run needs them, and trust forbids it."""
+        found: dict[Digest, Node] = {}
+        stack, seen = [node for node, waits in missing if not waits], set[int]()
+        while stack:
+            for dep in evaluation.needs(stack.pop()):
+                if dep._function is None or id(dep) in seen:
+                    continue
+                seen.add(id(dep))
+                record = evaluation._records.get(id(dep))
+                if record is None:
+                    stack.append(dep)
+                elif why_refused(self._cache._guard, record, dep._key):
+                    found[dep._key] = dep
+        return list(found.values())
 
     def _cause_below(self, node: Node) -> Explanation:
         causes, nearest, notes = self._causes(node)
@@ -200,6 +217,8 @@ class _Explaining:
             old, limit = period_text(time.time() - record.created), period_text(function.max_age)
             yield f"it was computed {old} ago, and max_age is {limit}"
         yield from filter(None, map(file_change, record.files))
+        if refused := why_refused(cache._guard, record, node._key):
+            yield _not_loaded(refused)
 
     def _nearest(self, now: Record) -> Record | None:
         found = []
@@ -231,6 +250,10 @@ class _Explaining:
             yield "found by what it needs, which came out as before"
         if change := comparing.package_change(record.packages, packages_of(self._root._function)):
             yield change
+
+
+def _not_loaded(reason: str) -> str:
+    return f"its result is a pickle that is not loaded: {reason}"
 
 
 def _need(text: str) -> str:

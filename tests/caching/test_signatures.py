@@ -204,3 +204,28 @@ def test_what_is_not_loaded_is_no_hit_for_those_who_ask(
     assert Cache(path).explain(fit(1)).hit
     assert Cache(path)(fit(1)).slope == 1
     assert witness.ran == {"fit": 2, "plain": 1}
+
+
+def test_a_call_below_that_is_not_loaded_is_told_to_run(tmp_path: Path, calls: Any, witness: Witness) -> None:
+    _, fit = calls
+
+    @pure(version=1, name="slope")
+    def slope(found: Fit, factor: int) -> int:
+        return found.slope * factor
+
+    writer = Cache(tmp_path / "store")
+    assert writer(slope(fit(2), 3)) == 6
+    careful = Cache(tmp_path / "store", allow_pickle=False)
+    assert slope(fit(2), 3) in careful
+    assert careful.explain(slope(fit(2), 3)).hit
+    explained = careful.explain(slope(fit(2), 4))
+    assert (explained.hit, explained.runs, explained.may_run) == (False, 2, 0)
+    (below,) = explained.below
+    assert below.text.startswith("fit(2")
+    assert "allow_pickle=False" in below.causes[0]
+    assert writer.explain(slope(fit(2), 4)).runs == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CacheFaultWarning)
+        warnings.simplefilter("ignore", NotStoredWarning)
+        assert careful(slope(fit(2), 4)) == 8
+    assert witness.ran == {"fit": 2}
