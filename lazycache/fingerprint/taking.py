@@ -56,7 +56,7 @@ def value_token(value: Any) -> bytes:
 
 
 def _lives_on(value: Any) -> bool:
-    """Tell whether a module holds a value; what is known of any other would keep it alive, with all that it encloses."""
+    """Tell whether a module holds a value; what is known of any other would keep it and all it encloses alive."""
     module = sys.modules.get(str(getattr(value, "__module__", None)))
     name = getattr(value, "__qualname__", None)
     return module is not None and isinstance(name, str) and find_member(module, name) is value
