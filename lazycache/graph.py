@@ -39,7 +39,7 @@ def to_queue(lz: Any) -> list[Node]:
 def depths(lz: Any) -> dict[int, int]:
     """Return by ``id`` of each node its greatest distance to a leaf."""
     depth: dict[int, int] = {}
-    for node in ascend(lz):
+    for node in inner_first(find_nodes(lz)):
         depth[id(node)] = 1 + max([depth[id(dep)] for dep in node._deps], default=-1)
     return depth
 
@@ -75,9 +75,10 @@ def descend(lz: Any) -> Iterator[Node]:
 
 
 def ascend(lz: Any) -> Iterator[Node]:
-    """Generate each node once, every node after those that it depends on.
+    """Generate each node once, every node after those that it depends on, the deepest first.
 
-    Among siblings the first argument comes first.
+    Of several arguments the one with the longest way to a leaf comes first, and
+    among equals the first: so little has to be kept at the same time.
 
     Parameters
     ----------
@@ -95,4 +96,27 @@ def ascend(lz: Any) -> Iterator[Node]:
     >>> [type(node).__name__ for node in ascend((x + 1) * x)]
     ['computed', 'lazy', 'lazy']
     """
-    return inner_first(find_nodes(lz))
+    roots = find_nodes(lz)
+    known: dict[int, int] = {}
+
+    def depth(node: Node) -> int:
+        # Arrays know it; a walk tells that of others.
+        found = 0 if node._function is None else getattr(node, "_depth", None)
+        if found is None:
+            if not known:
+                known.update(depths(roots))
+            found = known[id(node)]
+        return found
+
+    done: set[int] = set()
+    stack = sorted(roots, key=depth, reverse=True)[::-1]
+    while stack:
+        node = stack[-1]
+        missing = [dep for dep in node._deps if id(dep) not in done]
+        if missing and id(node) not in done:
+            stack += sorted(missing, key=depth, reverse=True)[::-1] if len(missing) > 1 else missing
+            continue
+        stack.pop()
+        if id(node) not in done:
+            done.add(id(node))
+            yield node

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from lazycache.array.infer.broadcasting import size_of
 from lazycache.array.node import ArrayNode
-from lazycache.nodes import Node, inner_first
+from lazycache.graph import ascend
+from lazycache.nodes import Node
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray
@@ -49,7 +50,7 @@ def footprint(order: Sequence[Node], include_inputs: bool = True, in_bytes: bool
             continue
         present += size(node, in_bytes)
         steps.append(present)
-        for dep in node._deps:
+        for dep in reversed(node._deps):
             uses[id(dep)] -= 1
             if uses[id(dep)] == 0 and (include_inputs or dep._deps):
                 present -= size(dep, in_bytes)
@@ -69,7 +70,7 @@ class History:
     __slots__ = ()
 
     def _history(self) -> list[Node]:
-        return list(inner_first([self]))  # type: ignore[list-item]
+        return list(ascend(self))
 
     def history_num_nodes(self) -> int:
         """Return the number of nodes, inputs included."""

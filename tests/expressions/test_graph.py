@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import lazycache.array as lz
 from lazycache import compute, computed, key
 from lazycache.expressions import HashedLeaf
 from lazycache.graph import ascend, depths, descend, find_nodes, substitute, to_queue
@@ -159,3 +160,29 @@ def test_nodes_and_inputs_are_freed() -> None:
         key(np.stack([chain(100), ladder(20)]))
     gc.collect()
     assert len(gc.get_objects()) - before < 1000
+
+
+def test_the_deepest_branch_comes_first_and_among_equals_the_first() -> None:
+    def names(nest: Any) -> list[str]:
+        order: Any = lz.ascend(nest)
+        return [node.fn_name for node in order]
+
+    x = lz.Variable((2,))
+    shallow, deep = lz.cos(x), lz.sin(lz.exp(x))
+    assert names(shallow + deep) == ["None", "exp", "sin", "cos", "add"]
+    assert names([shallow, deep * 2]) == ["None", "exp", "sin", "multiply", "cos"]
+    left, right = lz.cos(x), lz.exp(x)
+    assert names(left * right) == ["None", "cos", "exp", "multiply"]
+    # The long branch is summed up before the other is begun.
+    small = lz.array(np.ones(2))
+    y = small.sum() + lz.exp(lz.Variable((100,))).sum()
+    assert y.history_size_footprint(include_inputs=False) == [0, 100, 101, 1, 2, 3, 2, 1]
+
+
+def test_the_deepest_branch_comes_first_among_expressions_of_every_kind() -> None:
+    x = computed(2)
+    shallow, deep = x + 1, (x * 3) ** 2
+    order = list(ascend(shallow - deep))
+    assert [order.index(node) for node in (x, deep, shallow)] == [0, 2, 3]
+    mixed = list(ascend([lz.array([1, 2]) + 1, deep]))
+    assert [type(node).__name__ for node in mixed] == ["computed", "lazy", "lazy", "LazyArray", "LazyArray"]
