@@ -49,6 +49,7 @@ NEEDS_VALUES = frozenset(
         np.array_str,
         np.copyto,
         np.fill_diagonal,
+        np.may_share_memory,
         np.place,
         np.put,
         np.put_along_axis,
@@ -57,9 +58,10 @@ NEEDS_VALUES = frozenset(
         np.savetxt,
         np.savez,
         np.savez_compressed,
+        np.shares_memory,
     }
 )
-"""Functions that change an argument, write a file or make a text, so that they cannot wait."""
+"""Functions that change an argument, write a file, make a text or ask where memory is, so that they cannot wait."""
 
 _PARTS: dict[Callable[..., Any], int] = {
     np.histogram: 2,

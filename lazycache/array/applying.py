@@ -9,7 +9,6 @@ import numpy as np
 
 from lazycache.array.functions import array_function
 from lazycache.array.infer import Shape
-from lazycache.array.infer.dtypes import BOOL
 from lazycache.array.infer.reductions import normalize_axis
 from lazycache.array.manipulation import expand_dims
 from lazycache.array.node import ArrayNode, from_shape, make
@@ -73,29 +72,29 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> LazyArray:
     """Return for each element what the function, or the number, of the condition that holds there gives."""
     found = operand(x)
-    conditions = _conditions(condlist, found.shape)
     functions = tuple(funclist)
-    if len(functions) not in (len(conditions), len(conditions) + 1):
-        count = len(conditions)
-        raise ValueError(f"with {count} condition(s), either {count} or {count + 1} functions are expected")
+    conditions = _conditions(condlist, found.shape)
+    shape = conditions._shape if isinstance(conditions, ArrayNode) else (len(conditions),)
+    if shape[0] is not None and len(functions) not in (shape[0], shape[0] + 1):
+        raise ValueError(f"with {shape[0]} condition(s), either {shape[0]} or {shape[0] + 1} functions are expected")
     every = [operand(one) for one in conditions]
     for one in every:
         ndim = len(one.shape)
         if any(None not in pair and pair[0] != pair[1] for pair in zip(one.shape, found.shape[:ndim], strict=False)):
             raise IndexError(f"boolean index did not match indexed array: {one.shape} in {found.shape}")
-    given = [one.arg if one.dtype == BOOL else operand(one.arg).arg for one in every]
     values = tuple(one if callable(one) and not isinstance(one, ArrayNode) else operand(one).arg for one in functions)
     called = array_function("piecewise")
-    backend = common_backend([found, *every])
-    return make(called, (found.arg, list(given), values, *args), kw, found.shape, found.dtype, backend)
+    args = (found.arg, [one.arg for one in every], values, *args)
+    return make(called, args, kw, found.shape, found.dtype, common_backend([found, *every]))
 
 
-def _conditions(condlist: Any, shape: Shape) -> list[Any]:
-    """Return conditions as a list; numpy takes a single one as it is, too."""
+def _conditions(condlist: Any, shape: Shape) -> Any:
+    """Return conditions as a sequence; numpy takes a single one as it is, too."""
     if isinstance(condlist, (list, tuple)):
         first = condlist[0]
         nested = isinstance(first, (list, np.ndarray)) or (isinstance(first, ArrayNode) and bool(first._shape))
-        return [condlist] if not nested and shape else list(condlist)
-    if isinstance(condlist, ArrayNode) and len(condlist._shape) == len(shape):
-        return [condlist]
-    return list(condlist)
+        return [condlist] if not nested and shape else condlist
+    found = operand(condlist)
+    if found.shape and found.shape[0] == 0:
+        raise IndexError("index 0 is out of bounds for axis 0 with size 0")
+    return [condlist] if not found.shape or (len(found.shape) == 1 and shape) else condlist

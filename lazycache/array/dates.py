@@ -73,7 +73,7 @@ def busday_offset(
 ) -> LazyArray:
     """Return the dates that many business days later."""
     steps = operand(offsets)
-    if steps.shape and steps.dtype is not None and not np.can_cast(steps.dtype, INT64, "safe"):
+    if not isinstance(steps.kind, type) and steps.dtype is not None and not np.can_cast(steps.dtype, INT64, "safe"):
         raise TypeError(f"Cannot cast array data from {steps.dtype!r} to {INT64!r} according to the rule 'safe'")
     options = _calendar(weekmask, holidays, busdaycal)
     if roll != "raise":

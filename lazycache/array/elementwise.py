@@ -23,7 +23,6 @@ from lazycache.array.infer.dtypes import (
 )
 from lazycache.array.node import make
 from lazycache.array.operands import common_backend, operand
-from lazycache.array.reductions import all as _all
 from lazycache.array.reductions import refuse_out
 from lazycache.nodes import NO_KWARGS
 
@@ -119,6 +118,12 @@ def _same(name: str, x: Any, dtype: DType, *args: Any, **kwargs: Any) -> LazyArr
     return make(array_function(name), (found.arg, *args), kwargs or NO_KWARGS, found.shape, dtype, found.backend)
 
 
+def _of_floats(x: Any) -> DType:
+    """Return the dtype, unless a backend has a default of its own for what it turns into floating-point numbers."""
+    keeps = x.backend in NUMPY_RULES or (x.dtype is not None and x.dtype.kind in "fc")
+    return x.dtype if keeps else None
+
+
 def real(x: Any, /) -> LazyArray:
     """Return the real part."""
     return _same("real", x, real_dtype(operand(x).dtype))
@@ -131,7 +136,7 @@ def imag(x: Any, /) -> LazyArray:
 
 def angle(x: Any, /, deg: bool = False) -> LazyArray:
     """Return the argument of complex numbers."""
-    whole = operand(x).dtype
+    whole = _of_floats(operand(x))
     dtype = real_dtype(whole)
     if whole is not None:
         # The imaginary part of a real number is Python's 0.
@@ -165,7 +170,7 @@ def clip(x: Any, /, min: Any = None, max: Any = None, out: Any = None) -> LazyAr
     if backend not in NUMPY_RULES:
         dtype = foreign_dtype(np.maximum, kinds[:2]) if len(given) == 1 else None
     elif given:
-        dtype = result_type(kinds)
+        dtype = result_type(kinds) if backend != "dask" or found.dtype != BOOL else None
         _check_bounds(bounds, dtype)
     else:
         dtype = ufunc_dtype(np.positive, (found.dtype,))
@@ -208,21 +213,33 @@ def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
 
 def isclose(x1: Any, x2: Any, /, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> LazyArray:
     """Say where two arrays are equal within a tolerance."""
-    first, second = operand(x1), operand(x2)
-    options: dict[str, Any] = {}
-    tolerances = operand(rtol), operand(atol)
-    if [one.arg for one in tolerances if one.kind is float] != [1e-05, 1e-08]:
-        options = {"rtol": tolerances[0].arg, "atol": tolerances[1].arg}
-    if equal_nan:
-        options["equal_nan"] = True
-    shape = broadcast(first.shape, second.shape, *(one.shape for one in tolerances))
+    first, second, options = _close(x1, x2, rtol, atol, equal_nan)
+    shape = broadcast(first.shape, second.shape, *(operand(one).shape for one in (rtol, atol)))
     args = (first.arg, second.arg)
     return make(array_function("isclose"), args, options or NO_KWARGS, shape, BOOL, common_backend((first, second)))
 
 
+def _close(x1: Any, x2: Any, rtol: Any, atol: Any, equal_nan: bool) -> tuple[Any, Any, dict[str, Any]]:
+    """Return two arrays, and with what they are compared."""
+    first, second = operand(x1), operand(x2)
+    options: dict[str, Any] = {}
+    tolerances = operand(rtol), operand(atol)
+    dtypes = (first.dtype, second.dtype)
+    if any(dtype is not None and dtype.kind == "M" for dtype in dtypes):
+        result_type([ufunc_dtype(np.subtract, dtypes), *(one.kind for one in tolerances)])
+    if [one.arg for one in tolerances if one.kind is float] != [1e-05, 1e-08]:
+        options = {"rtol": tolerances[0].arg, "atol": tolerances[1].arg}
+    if equal_nan:
+        options["equal_nan"] = True
+    return first, second, options
+
+
 def allclose(x1: Any, x2: Any, /, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> LazyArray:
     """Say whether two arrays are equal within a tolerance."""
-    return _all(isclose(x1, x2, rtol, atol, equal_nan))
+    first, second, options = _close(x1, x2, rtol, atol, equal_nan)
+    broadcast(first.shape, second.shape, *(operand(one).shape for one in (rtol, atol)))
+    args = (first.arg, second.arg)
+    return make(array_function("allclose"), args, options or NO_KWARGS, (), BOOL, common_backend((first, second)))
 
 
 def array_equal(x1: Any, x2: Any, /, equal_nan: bool = False) -> LazyArray:
@@ -244,7 +261,7 @@ def nan_to_num(x: Any, /, nan: float = 0.0, posinf: Any = None, neginf: Any = No
 
 def sinc(x: Any, /) -> LazyArray:
     """Return sin(pi x) / (pi x)."""
-    dtype = operand(x).dtype
+    dtype = _of_floats(operand(x))
     return _same("sinc", x, None if dtype is None else ufunc_dtype(np.multiply, (dtype, float)))
 
 

@@ -162,6 +162,8 @@ irfft2 = _many("irfft2", (-2, -1))
 def _shift(name: str) -> Callable[..., LazyArray]:
     def shift(x: Any, /, axes: Any = None) -> LazyArray:
         found = operand(x)
+        if axes is None and not found.shape:
+            raise ValueError("a number has no axis to shift")
         for axis in () if axes is None else axes if isinstance(axes, (tuple, list)) else (axes,):
             normalize_axis(axis, len(found.shape))
         options = {} if axes is None else {"axes": axes}

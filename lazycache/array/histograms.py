@@ -14,7 +14,7 @@ from lazycache.array.infer.dtypes import FLOAT64, INTP, DType, result_type, ufun
 from lazycache.array.manipulation import at_least, stack, transpose
 from lazycache.array.node import ArrayNode, make
 from lazycache.array.operands import Operand, common_backend, known_value, operand
-from lazycache.array.searching import parts
+from lazycache.array.searching import check_order, parts
 from lazycache.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 
+_MOST_AXES = 64
 _RULES = frozenset({"auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges"})
 
 
@@ -37,9 +38,10 @@ class _Bins(NamedTuple):
         return (None if self.number is None else self.number + 1,)
 
 
-def _at_edges(bins: Any, name: str) -> _Bins:
-    """Return bins that are given by their edges."""
+def _at_edges(bins: Any, name: str, dtype: DType) -> _Bins:
+    """Return bins that are given by their edges, among which elements of `dtype` are looked for."""
     places = operand(bins)
+    check_order(places, Operand(None, (), dtype, None))
     if len(places.shape) != 1:
         raise ValueError(f"{name} must be 1d, when an array")
     known = known_value(places.arg)
@@ -58,7 +60,7 @@ def _count(bins: Any, name: str) -> int:
 
 
 def _is_number(bins: Any) -> bool:
-    return not isinstance(bins, ArrayNode) and np.ndim(bins) == 0
+    return not isinstance(bins, (ArrayNode, list, tuple)) and np.ndim(bins) == 0
 
 
 def _bounds(range_: Any) -> tuple[Operand, Operand] | None:
@@ -79,22 +81,26 @@ def _plain_range(bounds: tuple[Operand, Operand] | None) -> Any:
     return None if bounds is None else tuple(bound.arg for bound in bounds)
 
 
-def _bins(a: Operand, bins: Any, bounds: tuple[Operand, Operand] | None, weighted: bool) -> _Bins:
+def _bins(a: Operand, bins: Any, bounds: tuple[Operand, Operand] | None, weighted: bool, counted: bool = True) -> _Bins:
     """Return the bins of a histogram in one dimension."""
     if isinstance(bins, str):
         if bins not in _RULES:
             raise ValueError(f"{bins!r} is not a valid estimator for `bins`")
         if weighted:
             raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
+        if a.dtype is not None and a.dtype.kind == "c":
+            raise TypeError("a must be an array of real numbers")
         count = None
     elif _is_number(bins):
         bins = count = _count(bins, "`bins`")
     else:
-        return _at_edges(bins, "`bins`")
+        return _at_edges(bins, "`bins`", a.dtype if counted else None)
     if a.dtype is None:
         return _Bins(bins, count, None)
-    counted = np.dtype(np.uint8) if a.dtype.kind == "b" else a.dtype
-    dtype = result_type((counted, *(() if bounds is None else (bound.kind for bound in bounds))))
+    number = np.dtype(np.uint8) if a.dtype.kind == "b" else a.dtype
+    dtype = result_type((number, *(() if bounds is None else (bound.kind for bound in bounds))))
+    if dtype is not None and dtype.kind in "mM":
+        result_type((dtype, float))
     return _Bins(bins, count, FLOAT64 if dtype is not None and dtype.kind in "iu" else dtype)
 
 
@@ -134,7 +140,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     """Return the edges of the bins of a histogram."""
     found = operand(a)
     heavy, bounds = _weights(weights, found.shape), _bounds(range)
-    known = _bins(found, bins, bounds, heavy is not None)
+    known = _bins(found, bins, bounds, heavy is not None, counted=False)
     options = _options(_plain_range(bounds), heavy, None)
     called = array_function("histogram_bin_edges")
     return make(called, (found.arg, known.given), options or NO_KWARGS, known.edges, known.dtype, found.backend)
@@ -150,10 +156,12 @@ def _each(
     for number, bounds in enumerate(ranges):
         one = bins if _is_number(bins) else bins[number]
         name = f"`bins[{number}]`"
+        for bound in bounds or ():
+            check_order(sample, bound)
         if _is_number(one):
             found.append(_Bins(_count(one, name), _count(one, name), _linear_dtype(sample, size, bounds)))
         else:
-            found.append(_at_edges(one, name))
+            found.append(_at_edges(one, name, sample.dtype))
     return found
 
 
@@ -204,6 +212,10 @@ def histogramdd(
     if is_sequence or len(points.shape) != 2:
         points = operand(transpose(at_least(points.arg, 2)))
     size, count = points.shape
+    if count == 0:
+        raise ValueError("object of too small depth for desired array")
+    if count is not None and count > _MOST_AXES:
+        raise ValueError(f"maximum supported dimension for an ndarray is currently {_MOST_AXES}, found {count}")
     if count is None:
         raise ValueError("the number of dimensions is not known before the sample is computed")
     heavy, ranges = _check_counted(weights, size), _ranges(range, count)

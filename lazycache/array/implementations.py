@@ -236,6 +236,10 @@ def _ptp(xp: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return xp.max(x, axis=axis, keepdims=keepdims) - xp.min(x, axis=axis, keepdims=keepdims)
 
 
+def _allclose(xp: Any, left: Any, right: Any, **options: Any) -> Any:
+    return xp.all(_own(xp, "isclose", "allclose")(left, right, **options))
+
+
 def _array_equal(xp: Any, left: Any, right: Any, equal_nan: bool = False) -> Any:
     if left.shape != right.shape:
         return xp.asarray(False)
@@ -266,6 +270,7 @@ def _foreign_asarray(xp: Any, x: Any, shape: Any = None, dtype: Any = None) -> A
 
 
 FOREIGN: dict[str, Callable[..., Any]] = {
+    "allclose": _allclose,
     "asarray": _foreign_asarray,
     "kron": _kron,
     "swapaxes": _swapaxes,

@@ -174,11 +174,13 @@ def take_along_axis(x: Any, /, indices: Any, axis: int | None = -1) -> LazyArray
     if axis is None:
         if len(wanted.shape) != 1:
             raise ValueError("when axis=None, `indices` must have a single dimension.")
+        _check_known(wanted.arg, 0, found.size, "raise")
         shape: Shape = wanted.shape
     else:
         if len(found.shape) != len(wanted.shape):
             raise ValueError("`indices` and `arr` must have the same number of dimensions")
         position = normalize_axis(axis, len(found.shape))
+        _check_known(wanted.arg, position, found.shape[position], "raise")
         others = broadcast(
             (*found.shape[:position], 1, *found.shape[position + 1 :]),
             (*wanted.shape[:position], 1, *wanted.shape[position + 1 :]),

@@ -28,6 +28,8 @@ __all__ = ["insert", "resize", "trim_zeros"]
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> LazyArray:
     """Return the array with `values` put in before the places `obj` of an axis, or of the flattened array."""
     found, new = operand(arr), operand(values)
+    if found.dtype is not None and found.dtype.kind in "mM" and new.kind in (float, complex):
+        raise ValueError("Could not convert object to NumPy datetime")
     shape: Shape = (size_of(found.shape),) if axis is None else found.shape
     position = normalize_axis(-1 if axis is None else axis, len(shape))
     places, count, is_scalar = _places(obj, shape[position], position)

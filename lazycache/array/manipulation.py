@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lazycache.array.backends import NUMPY_RULES
 from lazycache.array.creation import array
 from lazycache.array.functions import array_function
 from lazycache.array.indexing import getitem
@@ -172,8 +173,12 @@ def broadcast_shapes(*shapes: Any) -> Shape:
 
 def _join(name: str, found: list[Operand], shape: Shape, dtype: Any, casting: Any, **kwargs: Any) -> LazyArray:
     args = (tuple(one.arg for one in found),)
+    backend = common_backend(found)
     if dtype is None:
         known = result_type([one.kind for one in found])
+        if backend not in NUMPY_RULES and any(one.dtype != known for one in found):
+            # What dtypes that differ become is the backend's own matter.
+            known = None
     else:
         known = np.dtype(dtype)
         for one in found:
@@ -282,6 +287,8 @@ def repeat(x: Any, /, repeats: Any, axis: int | None = None) -> LazyArray:
     """Return the array with each element repeated."""
     found = operand(x)
     counts = None if find_nodes(repeats) else np.asarray(repeats).tolist()
+    if counts == []:
+        repeats = np.zeros(0, np.intp)
     shape = rules.repeated(found.shape, counts, axis)
     given = operand(repeats).arg if counts is None or isinstance(counts, list) else counts
     return _moved("repeat", found, shape, given, **({} if axis is None else {"axis": axis}))

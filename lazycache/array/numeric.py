@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lazycache.array.backends import numpy_dtype
+from lazycache.array.backends import NUMPY_RULES, numpy_dtype
 from lazycache.array.functions import array_function
 from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import broadcast
@@ -17,7 +17,7 @@ from lazycache.array.infer.reductions import normalize_axes, normalize_axis, red
 from lazycache.array.manipulation import plain_ints
 from lazycache.array.node import make
 from lazycache.array.operands import Operand, common_backend, operand
-from lazycache.array.searching import parts
+from lazycache.array.searching import check_order, parts
 from lazycache.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
@@ -53,6 +53,10 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> LazyArray:
     every = [*tests, *choices, other]
     shape = broadcast(*(one.shape for one in every))
     dtype = result_type([one.kind for one in (*choices, other)])
+    for one in choices:
+        # numpy copies a number as the array that it has made of it.
+        if one.dtype is not None and dtype is not None and not np.can_cast(one.dtype, dtype, "same_kind"):
+            raise TypeError(f"Cannot cast array data from {one.dtype!r} to {dtype!r} according to the rule 'same_kind'")
     args = (tuple(one.arg for one in tests), tuple(one.arg for one in choices), other.arg)
     return make(array_function("select"), args, NO_KWARGS, shape, dtype, common_backend(every))
 
@@ -62,6 +66,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> LazyAr
     if out is not None:
         raise TypeError("a lazy array cannot be computed into an array that is there: leave out=")
     which, given = operand(a), [operand(x) for x in choices]
+    if which.dtype is not None and not np.can_cast(which.dtype, INTP):
+        raise TypeError(f"Cannot cast array data from {which.dtype!r} to {INTP!r} according to the rule 'safe'")
     shape = broadcast(which.shape, *(one.shape for one in given))
     dtype = result_type([one.kind for one in given])
     options = {} if mode == "raise" else {"mode": mode}
@@ -116,6 +122,11 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     return parts("gradient", args, options, found.backend, [(found.shape, dtype)] * len(axes))
 
 
+def _difference(dtype: np.dtype[Any]) -> DType:
+    """Return the dtype of numpy's ``diff``."""
+    return ufunc_dtype(np.not_equal if dtype.kind == "b" else np.subtract, (dtype, dtype))
+
+
 def _between(shape: Shape, axis: int) -> Shape:
     """Return the shape of what lies between the elements along an axis."""
     size = shape[axis]
@@ -137,7 +148,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> LazyArray
     if found.dtype is None or step.kind is None:
         dtype = None
     else:
-        width = ufunc_dtype(np.subtract, (step.dtype, step.dtype)) if x is not None else step.kind
+        width = step.kind if x is None or step.dtype is None else _difference(step.dtype)
         heights = ufunc_dtype(np.add, (found.dtype, found.dtype))
         dtype = _float_dtype(ufunc_dtype(np.multiply, (width, heights)))
     options = {**({} if axis == -1 else {"axis": axis}), **({"x": step.arg} if x is not None else {"dx": step.arg})}
@@ -150,6 +161,10 @@ def _slide(name: str, left: Any, right: Any, mode: str) -> LazyArray:
     for one in (first, second):
         if len(one.shape) > 1:
             raise ValueError("object too deep for desired array")
+        if not one.shape and name == "correlate":
+            raise ValueError("object of too small depth for desired array")
+        if one.dtype is not None and one.dtype.kind == "M":
+            raise ValueError("function not available for this data type")
         sizes.append(one.shape[0] if one.shape else 1)
     if 0 in sizes:
         raise ValueError(f"{'a' if sizes[0] == 0 else 'v'} cannot be empty")
@@ -183,7 +198,9 @@ def _covariance(name: str, m: Any, y: Any, rowvar: bool, dtype: Any, options: di
         variables = None if variables is None or count is None else variables + count
     shape: Shape = () if variables == 1 else (variables, variables)
     known = result_type([*(one.dtype for one in every), FLOAT64]) if dtype is None else numpy_dtype(dtype)
-    if variables == 0:
+    if common_backend(every) not in NUMPY_RULES and any(one.dtype != known for one in every):
+        known = None
+    elif variables == 0:
         # Of no variables numpy gives an empty array of its own.
         known = FLOAT64
     if y is not None:
@@ -228,6 +245,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> LazyArray:
         raise ValueError("object of too small depth for desired array")
     if found.dtype is not None and found.dtype.kind == "c":
         raise TypeError("x may not be complex")
+    check_order(found, edges)
     return _node("digitize", (found, edges), found.shape, INTP, **({"right": True} if right else {}))
 
 
@@ -260,7 +278,7 @@ def fix(x: Any, /) -> LazyArray:
 
 def _infinite(name: str, x: Any) -> LazyArray:
     found = operand(x)
-    if found.dtype is not None and found.dtype.kind == "c":
+    if found.dtype is not None and found.dtype.kind in "cmM":
         raise TypeError(f"This operation is not supported for {found.dtype} values because it would be ambiguous.")
     return _node(name, (found,), found.shape, BOOL)
 
@@ -281,7 +299,13 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 6.28318
     normalize_axis(axis, len(found.shape))
     if found.dtype is not None and found.dtype.kind == "c":
         raise TypeError("ufunc 'remainder' not supported for the input types")
-    dtype = None if found.dtype is None or found.dtype.kind == "b" else result_type((found.dtype, cycle.kind))
+    dtype = None
+    if found.dtype is not None:
+        step = _difference(found.dtype)
+        dtype = result_type((step, cycle.kind))
+        ufunc_dtype(np.remainder, (step, cycle.kind))
+    if dtype is not None and dtype.kind == "u" and cycle.kind is int:
+        raise OverflowError(f"Python integer -{cycle.arg // 2} out of bounds for {dtype.name}")
     options = {**({} if discont is None else {"discont": discont}), **({} if axis == -1 else {"axis": axis})}
     if period != 6.283185307179586:
         options["period"] = cycle.arg
@@ -310,6 +334,8 @@ def polyval(p: Any, x: Any) -> LazyArray:
     if coefficients.shape[0] != 0:
         dtype = result_type((coefficients.dtype, dtype))
         shape = broadcast(shape, coefficients.shape[1:])
+        if where.dtype is not None and where.dtype.kind in "mM":
+            ufunc_dtype(np.multiply, (where.dtype, where.dtype))
     return _node("polyval", (coefficients, where), shape, dtype)
 
 

@@ -13,13 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from lazycache.array.node import ArrayNode
+from lazycache.array.functions import array_function
+from lazycache.array.infer.broadcasting import broadcast
+from lazycache.array.infer.dtypes import ufunc_dtype
+from lazycache.array.node import ArrayNode, make
 from lazycache.array.numpy_calls import translation
-from lazycache.array.operands import operand
-from lazycache.array.products import trace
+from lazycache.array.operands import common_backend, operand
+from lazycache.array.products import product_dtype, trace
 from lazycache.errors import NotComputedError
 from lazycache.expressions import build
 from lazycache.nests import find_nodes
+from lazycache.nodes import NO_KWARGS
 from lazycache.numpy_protocols import operation_of_function
 
 
@@ -123,11 +127,14 @@ def _linspace(
     spaced = linspace(start, stop, num, endpoint, dtype=dtype, axis=axis, device=device)
     if not retstep:
         return spaced
-    import lazycache.array as namespace
+    from lazycache.array.typing_functions import astype
 
     steps = num - 1 if endpoint else num
-    first, last = namespace.asarray(start), namespace.asarray(stop)
-    return spaced, (last * 1.0 - first * 1.0) / steps if steps > 0 else np.nan
+    if steps <= 0:
+        return spaced, np.nan
+    # In the dtype of the numbers if none is asked for.
+    whole = linspace(start, stop, num, endpoint)
+    return spaced, (astype(operand(stop).arg, whole.dtype) - astype(operand(start).arg, whole.dtype)) / steps
 
 
 def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
@@ -135,8 +142,27 @@ def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, ax
 
     if axis is not None:
         axisa = axisb = axisc = axis
-    made = namespace.linalg.cross(namespace.moveaxis(a, axisa, -1), namespace.moveaxis(b, axisb, -1))
-    return namespace.moveaxis(made, -1, axisc)
+    left, right = namespace.moveaxis(a, axisa, -1), namespace.moveaxis(b, axisb, -1)
+    if 2 in (left.shape[-1], right.shape[-1]):
+        return _cross_in_a_plane(left, right, axisc)
+    return namespace.moveaxis(namespace.linalg.cross(left, right), -1, axisc)
+
+
+def _cross_in_a_plane(left: Any, right: Any, axis: int) -> Any:
+    """Return the product of vectors of two, whose third component is zero."""
+    from lazycache.array.manipulation import moveaxis
+
+    sizes = {left.shape[-1], right.shape[-1]}
+    if not sizes <= {2, 3}:
+        raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
+    shape = broadcast(left._shape[:-1], right._shape[:-1])
+    dtype = product_dtype(operand(left), operand(right))
+    if dtype is not None:
+        ufunc_dtype(np.subtract, (dtype, dtype))
+    backend = common_backend((operand(left), operand(right)))
+    whole = shape if sizes == {2} else (*shape, 3)
+    made = make(array_function("cross"), (left, right), NO_KWARGS, whole, dtype, backend)
+    return made if sizes == {2} else moveaxis(made, -1, axis)
 
 
 _UNLIKE: dict[str, Callable[..., Any]] = {

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lazycache.array.creation import arange
 from lazycache.array.functions import array_function
-from lazycache.array.infer import Size
-from lazycache.array.infer.broadcasting import broadcast
+from lazycache.array.infer.broadcasting import broadcast, size_of
 from lazycache.array.infer.dtypes import BOOL, INTP
 from lazycache.array.manipulation import plain_ints, reshape
 from lazycache.array.node import ArrayNode, make
@@ -92,26 +90,22 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[LazyArray, ...]:
 
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> LazyArray:
     """Return the places in the flattened array that an index of several axes names."""
-    shape = dims if isinstance(dims, (tuple, list)) else (dims,)
-    sizes: Sequence[Size] = tuple(map(operator.index, shape))
+    sizes = tuple(map(operator.index, dims if isinstance(dims, (tuple, list)) else (dims,)))
     index = list(multi_index) if isinstance(multi_index, (tuple, list, ArrayNode)) else [multi_index]
     if len(index) != len(sizes):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(sizes)}")
     found = [operand(one) for one in index]
+    shape = broadcast(*(one.shape for one in found))
+    whole = size_of(shape)
     modes = mode if isinstance(mode, (tuple, list)) else (mode,) * len(sizes)
     for one, size, rule in zip(found, sizes, modes, strict=True):
         if one.dtype is not None and one.dtype.kind not in "biu":
             raise TypeError("only int indices permitted")
         value = known_value(one.arg)
-        if rule == "raise" and value is not None and ((value < 0) | (value >= size)).any():
+        if whole != 0 and rule == "raise" and value is not None and ((value < 0) | (value >= size)).any():
             raise ValueError("invalid entry in coordinates array")
-    options = {**({} if mode == "raise" else {"mode": plain_mode(mode)}), **({} if order == "C" else {"order": order})}
+    given = {"mode": tuple(mode) if isinstance(mode, list) else mode, "order": order}
+    options = {name: value for name, value in given.items() if value not in ("raise", "C")}
     args = (tuple(one.arg for one in found), plain_ints(sizes))
-    shape = broadcast(*(one.shape for one in found))
     called = array_function("ravel_multi_index")
     return make(called, args, options or NO_KWARGS, shape, INTP, common_backend(found))
-
-
-def plain_mode(mode: Any) -> Any:
-    """Return a mode, or one for each axis, as an argument."""
-    return tuple(mode) if isinstance(mode, list) else mode

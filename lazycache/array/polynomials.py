@@ -46,7 +46,7 @@ def poly(seq_of_zeros: Any) -> LazyArray:
     is_matrix = len(found.shape) == 2 and size != 0 and (None in found.shape or size == found.shape[1])
     if len(found.shape) != 1 and not is_matrix:
         raise ValueError("input must be 1d or non-empty square 2d array.")
-    dtype = None if found.dtype is None or is_matrix else np.dtype(np.common_type(np.empty(0, found.dtype)))
+    dtype = None if found.dtype is None or is_matrix else np.dtype(np.mintypecode([found.dtype.char]))
     if size == 0:
         return _node("poly", (found,), (), FLOAT64)
     return _node("poly", (found,), (None if size is None else size + 1,), None if _is_complex(dtype) else dtype)
@@ -65,14 +65,19 @@ def roots(p: Any) -> LazyArray:
 
 def _sum(name: str, ufunc: np.ufunc, a1: Any, a2: Any) -> LazyArray:
     left, right = _at_least_1d(a1), _at_least_1d(a2)
-    sizes = (left.shape[0], right.shape[0])
-    if sizes[0] == sizes[1]:
+    first, second = left.shape[0], right.shape[0]
+    if first is None or second is None:
         shape = broadcast(left.shape, right.shape)
-    elif len(left.shape) > 1 or len(right.shape) > 1:
-        raise ValueError("polynomials of several dimensions need the same number of coefficients")
     else:
-        shape = (None if sizes[0] is None or sizes[1] is None else max(sizes[0], sizes[1]),)
+        shape = broadcast(*(_lengthened(one.shape, max(first, second)) for one in (left, right)))
     return _node(name, (left, right), shape, _result(ufunc, left.dtype, right.dtype))
+
+
+def _lengthened(shape: Shape, size: int) -> Shape:
+    """Return the shape of coefficients with zeros before them."""
+    if shape[0] != size and len(shape) > 1:
+        raise ValueError("all the input arrays must have same number of dimensions")
+    return (size, *shape[1:])
 
 
 def polyadd(a1: Any, a2: Any) -> LazyArray:
@@ -90,6 +95,8 @@ def polymul(a1: Any, a2: Any) -> LazyArray:
     left, right = _at_least_1d(a1), _at_least_1d(a2)
     for one in (left, right):
         _check_vector(one, "Polynomial must be 1d only.")
+        if one.dtype is not None and one.dtype.kind == "M":
+            raise ValueError("function not available for this data type")
     return _node("polymul", (left, right), (None,), result_type((left.dtype, right.dtype)))
 
 
@@ -129,9 +136,9 @@ def polyder(p: Any, m: int = 1) -> LazyArray:
     # numpy takes one derivative more than it returns, and a polynomial without coefficients stays one.
     for left in range(order if size is None else min(order, size + 1), -1, -1):
         shorter = None if shape[0] is None else max(shape[0] - 1, 0)
-        following = broadcast((shorter, *shape[1:]), (shorter,))
+        following = broadcast((shorter, *shape[1:]), (shorter,)), _result(np.multiply, dtype, INT64)
         if left:
-            shape, dtype = following, _result(np.multiply, dtype, INT64)
+            shape, dtype = following
     return _node("polyder", (found,), shape, dtype, **({} if order == 1 else {"m": order}))
 
 
@@ -202,7 +209,8 @@ def polyfit(
         if cov != "unscaled" and where.shape[0] is not None and where.shape[0] <= count:
             raise ValueError("the number of data points must exceed order to scale the covariance matrix")
         spread = inexact_dtype(left) if cov == "unscaled" else result_type((inexact_dtype(left), real_dtype(dtype)))
-        return parts("polyfit", args, options, common_backend(every), [fitted, ((count, count, *rest), spread)])
+        planes = (1,) if rest and cov == "unscaled" else rest
+        return parts("polyfit", args, options, common_backend(every), [fitted, ((count, count, *planes), spread)])
     return make(array_function("polyfit"), args, options or NO_KWARGS, fitted[0], dtype, common_backend(every))
 
 

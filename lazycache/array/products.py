@@ -26,15 +26,12 @@ if TYPE_CHECKING:
 
 def product_dtype(left: Operand, right: Operand, ufunc: np.ufunc = np.multiply) -> DType:
     """Return the dtype of a product of two arrays."""
-    kinds = (left.kind, right.kind)
     backend = common_backend((left, right))
     if backend not in NUMPY_RULES:
-        return foreign_dtype(ufunc, kinds)
-    if backend == "dask" and BOOL in kinds:
-        return None
-    if all(isinstance(kind, type) for kind in kinds):
-        return result_type(kinds)
-    return ufunc_dtype(ufunc, kinds)
+        return foreign_dtype(ufunc, (left.kind, right.kind))
+    # Numbers become arrays, and have the dtypes of such.
+    dtypes = (left.dtype, right.dtype)
+    return None if backend == "dask" and BOOL in dtypes else ufunc_dtype(ufunc, dtypes)
 
 
 def _product(name: str, left: Operand, right: Operand, shape: Shape, *args: Any, **kwargs: Any) -> LazyArray:
@@ -134,6 +131,11 @@ def trace(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any
     return make(array_function("trace"), (found.arg,), options or NO_KWARGS, shape, known, found.backend)
 
 
+def _is_sum(operands: list[Operand]) -> bool:
+    """Say whether einsum adds small integers up, to a dtype that the backend chooses."""
+    return len(operands) == 1 and operands[0].dtype is not None and operands[0].dtype.kind in "biu"
+
+
 def einsum(
     *operands: Any,
     optimize: Any = None,
@@ -176,7 +178,7 @@ def einsum(
     if backend in NUMPY_RULES and is_view(subscripts):
         dtype = None
     known = result_type([one.dtype for one in found]) if dtype is None else numpy_dtype(dtype)
-    if backend not in NUMPY_RULES and len({one.dtype for one in found}) > 1:
+    if backend not in NUMPY_RULES and (len({one.dtype for one in found}) > 1 or _is_sum(found)):
         known = None
     options: dict[str, Any] = {} if dtype is None else {"dtype": passed_dtype(dtype)}
     for one in found:

@@ -27,7 +27,7 @@ from lazycache.array.manipulation import (
     split,
 )
 from lazycache.array.node import make
-from lazycache.array.operands import common_backend, operand
+from lazycache.array.operands import Operand, common_backend, known_value, operand
 from lazycache.array.searching import check_places, parts
 from lazycache.nodes import NO_KWARGS
 
@@ -196,17 +196,31 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
     if len(test.shape) != 1:
         raise ValueError("condition must be a 1-d array")
     shape: Shape = (None,)
-    if axis is not None:
+    if axis is None:
+        _check_reach(test, found.size)
+    else:
         position = normalize_axis(axis, len(found.shape) or 1)
+        _check_reach(test, (found.shape or (1,))[position])
         shape = (*found.shape[:position], None, *found.shape[position + 1 :])
     options = {} if axis is None else {"axis": axis}
     args = (test.arg, found.arg)
     return make(array_function("compress"), args, options or NO_KWARGS, shape, found.dtype, found.backend)
 
 
+def _check_reach(condition: Operand, size: int | None) -> None:
+    """Refuse a condition that is known to hold where there is no element."""
+    value = known_value(condition.arg)
+    places = np.zeros(0) if value is None else np.flatnonzero(value)
+    if size is not None and places.size and places[-1] >= size:
+        if size == 0:
+            raise IndexError("cannot do a non-empty take from an empty axes.")
+        raise IndexError(f"index {places[-1]} is out of bounds for axis 0 with size {size}")
+
+
 def extract(condition: Any, arr: Any) -> LazyArray:
     """Return the elements for which a condition holds; how many depends on values."""
     test, found = operand(condition), operand(arr)
+    _check_reach(test, found.size)
     return make(array_function("extract"), (test.arg, found.arg), NO_KWARGS, (None,), found.dtype, found.backend)
 
 
@@ -272,6 +286,8 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> LazyArray:
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[LazyArray, ...]:
     """Return the indices, along each axis of an array of a shape, of places in the flattened array."""
     found = operand(indices)
+    if found.dtype is not None and found.dtype.kind not in "biu":
+        raise TypeError("only int indices permitted")
     sizes = plain_ints(shape) if isinstance(shape, (tuple, list)) else (plain_ints(shape),)
     options = {} if order == "C" else {"order": order}
     outputs: list[tuple[Shape, DType]] = [(found.shape, INTP)] * len(sizes)

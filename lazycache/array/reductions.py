@@ -236,7 +236,10 @@ def means(name: str) -> Callable[..., LazyArray]:
     ) -> LazyArray:
         refuse_out(out)
         check_axes(x, axis, name)
-        known = averaged(operand(x)) if dtype is None else _asked(name, operand(x), dtype)
+        found = operand(x)
+        known = averaged(found) if dtype is None else _asked(name, found, dtype)
+        if dtype is not None and found.backend in NUMPY_RULES:
+            known = accumulated_dtype(np.add, found.dtype, known)
         return reduce_axes(name, x, axis, known, keepdims, dtype, NO_VALUE, where)
 
     return documented(average, name, "Over all axes, or those of `axis`; of integers as float64")

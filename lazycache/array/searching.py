@@ -81,7 +81,7 @@ def _ordered(name: str) -> Callable[..., LazyArray]:
             normalize_axis(axis, len(shape))
         else:
             normalize_axis(axis, 1)
-            shape = (1,)
+            shape = () if found.backend == "torch" else (1,)
         options: dict[str, Any] = {} if axis == -1 else {"axis": axis}
         if kind is not None:
             options["kind"] = kind
@@ -124,6 +124,13 @@ def partition(x: Any, kth: Any, /, axis: int | None = -1) -> LazyArray:
     return make(array_function("partition"), (found.arg, kth), {"axis": axis}, shape, found.dtype, found.backend)
 
 
+def check_order(left: Operand, right: Operand) -> None:
+    """Refuse to compare dates with what are no dates; numpy would try with objects."""
+    dtypes = [one.dtype for one in (left, right) if one.dtype is not None]
+    if any(dtype.kind in "mM" for dtype in dtypes):
+        np.result_type(*dtypes)
+
+
 def searchsorted(x1: Any, x2: Any, /, side: str = "left", sorter: Any = None) -> LazyArray:
     """Return where the elements of `x2` belong in the sorted `x1`."""
     first, second = operand(x1), operand(x2)
@@ -134,6 +141,7 @@ def searchsorted(x1: Any, x2: Any, /, side: str = "left", sorter: Any = None) ->
     options: dict[str, Any] = {} if side == "left" else {"side": side}
     if sorter is not None:
         options["sorter"] = operand(sorter).arg
+    check_order(first, second)
     args = (first.arg, second.arg)
     backend = common_backend((first, second))
     return make(array_function("searchsorted"), args, options or NO_KWARGS, second.shape, index_dtype(backend), backend)

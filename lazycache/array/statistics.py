@@ -70,6 +70,10 @@ def quantiles(name: str, limit: float) -> Callable[..., LazyArray]:
         along = plain_axis(_axes(axis))
         options = options_of(along, keepdims)
         inside = reduced(found.shape, along, keepdims)
+        if name.startswith("nan") and found.size == 0:
+            # Of nothing numpy takes the mean, whatever is asked for.
+            args = (found.arg, wanted.arg)
+            return make(array_function(name), args, options, inside, mean_dtype(found.dtype), found.backend)
         if not name.startswith("nan") and any(found.shape[one] == 0 for one in normalize_axes(along, len(found.shape))):
             raise IndexError("a quantile of no elements: the size of an axis is 0")
         if method != "linear":
@@ -134,6 +138,9 @@ def average(x: Any, /, axis: Any = None, weights: Any = None, returned: bool = F
     found = operand(x)
     if weights is None:
         made = mean(x, axis=_axes(axis), keepdims=keepdims)
+        if found.backend in NUMPY_RULES and made.size == 0:
+            # numpy divides the sizes.
+            raise ZeroDivisionError("division by zero")
         if not returned:
             return made
         options = {**options_of(plain_axis(_axes(axis)), keepdims), "returned": True}

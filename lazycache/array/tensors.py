@@ -25,6 +25,8 @@ def tensorinv(a: Any, ind: int = 2) -> LazyArray:
     found, count = operand(a), operator.index(ind)
     if count <= 0:
         raise ValueError("Invalid ind argument.")
+    if not found.shape:
+        raise TypeError("a number has no axes to invert over")
     first, last = found.shape[:count], found.shape[count:]
     sizes = size_of(first), size_of(last)
     if None not in sizes and sizes[0] != sizes[1]:
