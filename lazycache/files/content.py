@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import stat
 from collections.abc import Iterator
 from io import FileIO
 
@@ -22,6 +23,11 @@ def content_digest(path: str) -> Digest:
     The file is read and not mapped, since a map of a file that somebody cuts
     short kills the process. Threads hash each piece; none outlives the call.
 
+    Raises
+    ------
+    OSError
+        If it cannot be read, or is no regular file.
+
     Examples
     --------
     >>> import os, pathlib, tempfile
@@ -34,6 +40,9 @@ def content_digest(path: str) -> Digest:
     outer = hashlib.sha256(_DOMAIN)
     size = 0
     with FileIO(path, opener=_open_at_once) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            # Devices and pipes never end.
+            raise OSError(errno.EINVAL, "a regular file was expected, this is a device, pipe or socket", path)
         for piece in _pieces(file):
             outer.update(bytes_digest(piece))
             size += len(piece)

@@ -167,6 +167,8 @@ def unchanged(state: FileState) -> bool:
 
 def _folder_unchanged(state: FileState, path: str) -> bool:
     entries = folders.list_folder(path)
+    if len(entries) != state.size:
+        return False
     by_content = state.how == "directory content"
     same_listing = folders.listing_digest(entries, by_stat=by_content) == state.content[:32]
     if not by_content or (same_listing and not state.young):
@@ -238,7 +240,7 @@ def confirm(state: FileState, now_ns: int | None = None) -> FileState | None:
         None if the file changed. Otherwise the state, without the mark of
         youth as soon as a later rewrite would show in the date.
     """
-    if not state.young:
+    if not state.young or state.how == "link":
         return state if unchanged(state) else None
     if now_ns is None:
         now_ns = time.time_ns()

@@ -186,3 +186,15 @@ def test_content_is_read_once_per_stat(data: str, memo: DictMemo) -> None:
 def test_the_content_of_a_young_file_is_not_remembered(data: str, memo: DictMemo) -> None:
     files.look(data, "content", now_ns=LONG_AGO + 1)
     assert not memo.known
+
+
+@pytest.mark.parametrize("how", ["link", "date", "content", "result", "directory", "something else"])
+@pytest.mark.parametrize("path", ["/dev/zero", "pipe"])
+def test_what_never_ends_is_not_read_whatever_a_record_says(tmp_path: Path, path: str, how: str) -> None:
+    if path == "pipe":
+        path = str(tmp_path / "pipe")
+        os.mkfifo(path)
+    content = os.fsencode(path) if how == "link" else bytes(32)
+    states.confirm(FileState(path, how, content=content, young=True))
+    with pytest.raises(OSError, match="regular file"):
+        files.content_digest(path)
