@@ -196,7 +196,8 @@ def linspace(
     inside = broadcast(first.shape, last.shape)
     position = normalize_axis(axis, len(inside) + 1)
     shape = (*inside[:position], count, *inside[position:])
-    default = result_type((first.kind, last.kind, float)) if chosen in backends.NUMPY_RULES else None
+    keeps = chosen in backends.NUMPY_RULES and chosen != "array_api_strict"
+    default = result_type((first.kind, last.kind, float)) if keeps else None
     known, options = _given(dtype, default)
     options.update(
         {name: value for name, value, plain in (("endpoint", endpoint, True), ("axis", axis, 0)) if value != plain}

@@ -131,9 +131,10 @@ def trace(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any
     return make(array_function("trace"), (found.arg,), options or NO_KWARGS, shape, known, found.backend)
 
 
-def _is_sum(operands: list[Operand]) -> bool:
-    """Say whether einsum adds small integers up, to a dtype that the backend chooses."""
-    return len(operands) == 1 and operands[0].dtype is not None and operands[0].dtype.kind in "biu"
+def _adds_up(operands: list[Operand], backend: str | None) -> bool:
+    """Say whether einsum may add integers up to wider ones, as dask does always and torch of one array."""
+    integers = all(one.dtype is not None and one.dtype.kind in "biu" for one in operands)
+    return integers and (backend == "dask" or (backend == "torch" and len(operands) == 1))
 
 
 def einsum(
@@ -178,7 +179,9 @@ def einsum(
     if backend in NUMPY_RULES and is_view(subscripts):
         dtype = None
     known = result_type([one.dtype for one in found]) if dtype is None else numpy_dtype(dtype)
-    if backend not in NUMPY_RULES and (len({one.dtype for one in found}) > 1 or _is_sum(found)):
+    if backend not in NUMPY_RULES and len({one.dtype for one in found}) > 1:
+        known = None
+    if dtype is None and _adds_up(found, backend) and not is_view(subscripts):
         known = None
     options: dict[str, Any] = {} if dtype is None else {"dtype": passed_dtype(dtype)}
     for one in found:

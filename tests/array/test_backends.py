@@ -213,7 +213,9 @@ def test_dtypes_that_torch_makes_otherwise_are_not_promised() -> None:
     truth = lz.array(tensor(np.array([True, False])))
     builds: list[tuple[Any, Any]] = [
         (small, lz.cumulative_sum), (small, lz.sum), (small, lz.reciprocal), (truth, lz.sum),
-        (small[:2].reshape(1, 2), lz.trace),
+        (small[:2].reshape(1, 2), lz.trace), (small, lz.angle), (small, lz.sinc),
+        (small, lambda x: lz.einsum("i->", x)), (small, lambda x: lz.concat([x, x.astype("f4")])),
+        (small, lambda x: lz.append(x.astype("c8"), x)), (small, lambda x: lz.cov(x.astype("f4"))),
     ]  # fmt: skip
     for x, function in builds:
         built = function(x)
@@ -225,6 +227,7 @@ def test_dtypes_that_torch_makes_otherwise_are_not_promised() -> None:
     scalar = lz.array(tensor(np.array(2.0)))
     assert lz.cumulative_sum(scalar).shape == tuple(lz.cumulative_sum(scalar).compute().shape)
     assert lz.mean(scalar, axis=0).compute() == 2.0
+    assert lz.argsort(scalar).shape == tuple(lz.argsort(scalar).compute().shape)
     np.testing.assert_array_equal(np.asarray((truth ** small[:2]).compute()), [1, 0])
 
 
