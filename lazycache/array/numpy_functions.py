@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lazycache.array import beyond
 from lazycache.array.functions import array_function
 from lazycache.array.infer.broadcasting import broadcast
 from lazycache.array.infer.dtypes import ufunc_dtype
@@ -39,7 +40,7 @@ def _known(func: Callable[..., Any]) -> Callable[..., Any] | None:
             unlike = _UNLIKE.get(name) if theirs is np else None
             found = unlike or getattr(ours, _RENAMED.get(name, name), None)
             return found if callable(found) and not isinstance(found, type) else None
-    return None
+    return beyond.functions().get(func)
 
 
 def _meets_general(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

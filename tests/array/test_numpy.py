@@ -202,8 +202,6 @@ def test_what_needs_no_values_is_told() -> None:
 GENERAL: dict[str, Callable[[Any], Any]] = {
     "apply_along_axis": lambda a: np.apply_along_axis(lambda row: row[:2] * 2, 0, a),
     "apply_over_axes": lambda a: np.apply_over_axes(lambda x, axis: x.sum(axis=axis), a, [0]),
-    "emath": lambda a: np.emath.sqrt(a),
-    "sliding windows": lambda a: np.lib.stride_tricks.sliding_window_view(a, 2, axis=0),
 }
 
 
