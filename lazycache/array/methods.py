@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from lazycache.array import elementwise, indexing, manipulation, products, reductions, searching, typing_functions
+from lazycache.array import (
+    elementwise,
+    indexing,
+    manipulation,
+    numeric,
+    products,
+    rearranging,
+    reductions,
+    searching,
+    typing_functions,
+)
 from lazycache.array.backends import numpy_dtype
 from lazycache.array.build import binary_operator, is_table, reflected_operator, unary_operator
 from lazycache.array.operands import Operand, operand, try_operand
@@ -138,6 +148,15 @@ def _method_shape(args: tuple[Any, ...]) -> Any:
     return args[0] if len(args) == 1 and not isinstance(args[0], (int, Node)) else args
 
 
+def _changes(name: str, instead: str) -> Any:
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:  # noqa: ARG001
+        raise TypeError(f"{name}() changes an array in place, and a lazy array cannot be changed: use lz.{instead}")
+
+    refuse.__name__ = name
+    refuse.__doc__ = f"Refuse, as it changes the array; ``lz.{instead}`` gives another."
+    return refuse
+
+
 class Methods:
     """numpy's methods."""
 
@@ -147,6 +166,7 @@ class Methods:
     any = reductions.any
     argmax = reductions.argmax
     argmin = reductions.argmin
+    argpartition = rearranging.argpartition
     argsort = searching.argsort
     clip = elementwise.clip
     cumprod = reductions.cumprod
@@ -216,11 +236,25 @@ class Methods:
         """Return the elements in one dimension."""
         return manipulation.ravel(self, order)
 
-    def copy(self) -> Any:
+    def copy(self, order: str = "C") -> Any:  # noqa: ARG002
         """Return the array itself, as nothing changes it."""
         return self
 
-    def item(self) -> Any:
+    def choose(self, choices: Any, out: Any = None, mode: str = "raise") -> LazyArray:
+        """Return from several arrays, at each place, an element of the one that this array names."""
+        return numeric.choose(self, choices, out, mode)
+
+    def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> LazyArray:
+        """Return the slices along an axis for which a condition holds."""
+        return rearranging.compress(condition, self, axis, out)
+
+    fill = _changes("fill", "full_like(a, value)")
+    partition = _changes("partition", "partition(a, kth)")
+    put = _changes("put", "where(condition, value, a)")
+    resize = _changes("resize", "reshape(a, shape)")
+    sort = _changes("sort", "sort(a)")
+
+    def item(self, *place: Any) -> Any:  # noqa: ARG002
         """Refuse: a number is a value."""
         raise NotComputedError(operation="item()")
 
