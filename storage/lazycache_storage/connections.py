@@ -6,7 +6,7 @@ import threading
 import time
 import weakref
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar
 
 from lazycache_storage import forking, fsio, modes
 
@@ -57,6 +57,8 @@ class Connections:
     used : thread-local
         The block in which a thread uses its connection.
     """
+
+    waits_at_fork: ClassVar[bool] = True
 
     def __init__(self, path: str, *, read_only: bool) -> None:
         self.last_seen: tuple[int, ...] = ()
@@ -218,6 +220,12 @@ class Connections:
             connection.execute("PRAGMA trusted_schema = OFF")
             # Only a read shows whether the database can be opened at all.
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except UnicodeDecodeError as error:
+            # sqlite quotes what it finds in a damaged description of the tables.
+            connection.close()
+            damaged = sqlite3.DatabaseError(f"the description of the tables is damaged: {error}")
+            damaged.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise damaged from error
         except BaseException:
             connection.close()
             raise

@@ -387,7 +387,7 @@ def test_a_pickle_that_cannot_be_loaded_here_is_a_miss(store: Store) -> None:
     assert get(again(store), 1) == "new"
 
 
-@pytest.mark.parametrize("damage", ["garbage", "cut", "empty"])
+@pytest.mark.parametrize("damage", ["garbage", "cut", "empty", "no text"])
 def test_a_broken_index_is_set_aside(store: Store, damage: str) -> None:
     array = np.arange(10_000)
     for number in range(300):
@@ -395,7 +395,14 @@ def test_a_broken_index_is_set_aside(store: Store, damage: str) -> None:
     store.close()
     path = Path(store.index.path)
     data = path.read_bytes()
-    overwrite(path, {"garbage": os.urandom(len(data)), "cut": data[: len(data) // 2], "empty": b""}[damage])
+    damages = {
+        "garbage": os.urandom(len(data)),
+        "cut": data[: len(data) // 2],
+        "empty": b"",
+        # sqlite quotes the description of the tables in its error.
+        "no text": data.replace(b"CREATE TABLE", b"CREATE \xc3\x28BLE"),
+    }
+    overwrite(path, damages[damage])
     fresh = Store(store.path)
     with pytest.raises(CorruptEntryError, match="renamed to"):
         for number in range(300):
