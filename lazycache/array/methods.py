@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -148,15 +148,6 @@ def _method_shape(args: tuple[Any, ...]) -> Any:
     return args[0] if len(args) == 1 and not isinstance(args[0], (int, Node)) else args
 
 
-def _changes(name: str, instead: str) -> Any:
-    def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:  # noqa: ARG001
-        raise TypeError(f"{name}() changes an array in place, and a lazy array cannot be changed: use lz.{instead}")
-
-    refuse.__name__ = name
-    refuse.__doc__ = f"Refuse, as it changes the array; ``lz.{instead}`` gives another."
-    return refuse
-
-
 class Methods:
     """numpy's methods."""
 
@@ -247,12 +238,6 @@ class Methods:
     def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> LazyArray:
         """Return the slices along an axis for which a condition holds."""
         return rearranging.compress(condition, self, axis, out)
-
-    fill = _changes("fill", "full_like(a, value)")
-    partition = _changes("partition", "partition(a, kth)")
-    put = _changes("put", "where(condition, value, a)")
-    resize = _changes("resize", "reshape(a, shape)")
-    sort = _changes("sort", "sort(a)")
 
     def item(self, *place: Any) -> Any:  # noqa: ARG002
         """Refuse: a number is a value."""
