@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,13 +10,13 @@ import numpy as np
 from lazycache.array import backends
 from lazycache.array.functions import array_function
 from lazycache.array.infer import Shape
-from lazycache.array.infer.broadcasting import broadcast
+from lazycache.array.infer.broadcasting import broadcast, broadcast_to, size_of
 from lazycache.array.infer.dtypes import FLOAT64, DType, result_type
 from lazycache.array.infer.manipulation import new_shape
 from lazycache.array.infer.ranges import extent
 from lazycache.array.infer.reductions import normalize_axis
 from lazycache.array.node import ArrayNode, as_sizes, from_data, make, make_call, refusal
-from lazycache.array.operands import common_backend, operand
+from lazycache.array.operands import Operand, common_backend, operand
 from lazycache.nests import find_nodes
 from lazycache.nodes import NO_KWARGS, Node
 
@@ -86,7 +87,15 @@ def full(
     value = operand(fill_value)
     chosen = _backend(like, device, backend)
     known, options = _given(dtype, value.dtype if chosen in backends.NUMPY_RULES else None)
+    _check_filling(value, sizes, known if options else None)
     return make(array_function("full", chosen), (given, value.arg), options or NO_KWARGS, sizes, known, chosen)
+
+
+def _check_filling(value: Operand, shape: Shape, dtype: DType) -> None:
+    """Refuse what does not fit into an array, in numpy's words."""
+    broadcast_to(value.shape, shape)
+    if dtype is not None and not isinstance(value.arg, Node) and (size_of(shape) != 0 or value.kind is int):
+        np.copyto(np.empty((), dtype), value.arg, casting="unsafe")
 
 
 def _like(name: str, x: Any, dtype: Any, args: tuple[Any, ...] = ()) -> LazyArray:
@@ -115,7 +124,9 @@ def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> LazyArray
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> LazyArray:
     """Return one value in the shape and dtype of another array."""
     _backend(None, device, None)
-    return _like("full_like", x, dtype, (operand(fill_value).arg,))
+    found, value = operand(x), operand(fill_value)
+    _check_filling(value, found.shape, _given(dtype, found.dtype)[0])
+    return _like("full_like", x, dtype, (value.arg,))
 
 
 def eye(
@@ -133,8 +144,8 @@ def eye(
     sizes = new_shape((n_rows, n_rows if n_cols is None else n_cols))
     chosen = _backend(like, device, backend)
     known, options = _given(dtype, FLOAT64 if chosen in backends.NUMPY_RULES else None)
-    if k:
-        options["k"] = k
+    if operator.index(k):
+        options["k"] = operator.index(k)
     return make(array_function("eye", chosen), sizes, options or NO_KWARGS, sizes, known, chosen)
 
 
@@ -188,7 +199,7 @@ def linspace(
     backend: str | None = None,
 ) -> LazyArray:
     """Return `num` evenly spaced numbers from `start` to `stop`."""
-    count = int(num)
+    count = operator.index(num)
     if count < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     first, last = operand(start), operand(stop)
@@ -278,6 +289,11 @@ def asarray(
         known = None if dtype is None else backends.numpy_dtype(dtype)
         promised = (as_sizes(shape),) if known is None else (as_sizes(shape), known)
         return make_call(backend, array_function("asarray"), (x, *promised), None, promised[0], None, known)
+    if dtype is not None and not isinstance(x, Node) and not backends.is_array(x) and not find_nodes(x):
+        wanted = backends.numpy_dtype(dtype)
+        if wanted is not None:
+            # Python's own data become the dtype at once: an integer that does not fit is refused.
+            x = np.asarray(x, wanted)
     made = array(x)
     if dtype is None or (made._dtype is not None and backends.numpy_dtype(dtype) == made._dtype):
         return made

@@ -27,6 +27,8 @@ def as_shape(shape: Any) -> tuple[int, ...]:
 
 def new_shape(shape: Any) -> tuple[int, ...]:
     """Return the shape of an array that is made; refuse negative sizes."""
+    if isinstance(shape, bool):
+        raise TypeError("expected a sequence of integers or a single integer, got a truth value")
     sizes = as_shape(shape)
     if any(size < 0 for size in sizes):
         raise ValueError("negative dimensions are not allowed")
