@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lazycache.array.build import elementwise, scalar_checked_dtype
+from lazycache.array.build import check_scalars, elementwise, scalar_checked_dtype
 from lazycache.array.functions import array_function, ufunc_method
 from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import broadcast, broadcast_to
@@ -126,7 +126,11 @@ def _dtypes(ufunc: np.ufunc, operands: list[Operand], options: dict[str, Any]) -
     if options.get("dtype") is not None:
         signature = (*(None,) * ufunc.nin, *(np.dtype(options["dtype"]),) * ufunc.nout)
     if any(kind is None for kind in kinds) or (signature is None and "casting" not in options):
-        return ufunc_dtypes(ufunc, kinds) if ufunc.nout > 1 else (scalar_checked_dtype(ufunc, operands, kinds, None),)
+        if ufunc.nout == 1:
+            return (scalar_checked_dtype(ufunc, operands, kinds, None),)
+        dtypes = ufunc_dtypes(ufunc, kinds)
+        check_scalars(ufunc, operands, kinds)
+        return dtypes
     rule: dict[str, Any] = {"casting": options["casting"]} if "casting" in options else {}
     if signature is not None:
         rule["signature"] = signature

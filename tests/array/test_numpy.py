@@ -287,6 +287,8 @@ def test_integers_that_do_not_fit_what_they_are_taken_as() -> None:
         lz.ldexp(lz.array(A), 2**40)
     with pytest.raises(OverflowError, match="uint8"):
         lz.floor_divide(lz.array(I.astype("u1")), 300)
+    with pytest.raises(OverflowError, match="uint8"):
+        np.divmod(lz.array(I.astype("u1")), 300)
     check(lambda xp, a: xp.nan_to_num(a, nan=-0.0, posinf=a[0, 0]), np.array([[2.0, np.nan], [np.inf, 1.0]]))
 
 
