@@ -9,8 +9,8 @@ import numpy as np
 
 from lazycache import pickling
 from lazycache.digests import Memo, own, token
-from lazycache.errors import NotComputedError, UnhashableError
-from lazycache.freezing import freeze, refreeze
+from lazycache.errors import NotComputedError
+from lazycache.freezing import freeze, refreeze, token_of_code
 from lazycache.keys import key
 from lazycache.nests import (
     NATIVES,
@@ -156,9 +156,7 @@ class computed(Expression):
         # The token first: a thread that sees it also sees the value that it describes.
         taken = self._token
         value = self._value
-        if taken is None and callable(value):
-            taken = _token_of_code(value)
-        return value, taken, self._style
+        return value, token_of_code(value) if taken is None else taken, self._style
 
     @classmethod
     def _from_state(cls, *state: Any) -> Self:
@@ -260,15 +258,6 @@ def _make_leaf(cls: type[Leaf], value: Any, owned: bool, style: str) -> Leaf:
             raise NotComputedError(operation=f"computed() of {what}")
         check_placement(value, "value")
     return _leaf(cls, value, own(value) if owned else None, style)
-
-
-def _token_of_code(value: Any) -> bytes | None:
-    """Return the token of a function that travels: its text, from which it is taken, may stay behind."""
-    try:
-        return token(value)
-    except UnhashableError:
-        # It may be evaluated without a key, and whoever needs one is told.
-        return None
 
 
 def _leaf(cls: type[Leaf], value: Any, taken: bytes | None, style: str) -> Leaf:

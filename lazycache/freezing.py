@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from lazycache.digests import Memo, remember, snapshot
-from lazycache.nests import is_nest, members
+from lazycache.digests import Memo, remember, snapshot, token
+from lazycache.digests.code import has_users_code
+from lazycache.errors import UnhashableError
+from lazycache.nests import NATIVES, is_nest, members, only_natives
 
 logger = logging.getLogger("lazycache")
 
@@ -52,6 +54,39 @@ def refreeze(value: Any, token: bytes | None) -> Any:
         value.setflags(write=False)
         remember(value, token)
     return value
+
+
+def token_of_code(value: Any) -> bytes | None:
+    """Return the token of a value that holds code of the user's, None of any other.
+
+    It is taken before the value is pickled: the text that it comes from may
+    not be where the value goes.
+    """
+    if not _holds_code(value):
+        return None
+    try:
+        return token(value)
+    except UnhashableError:
+        # It may be evaluated without a key, and whoever needs one is told.
+        return None
+
+
+def _holds_code(value: Any) -> bool:
+    seen: dict[int, Any] = {}
+    stack = [value]
+    while stack:
+        part = stack.pop()
+        kind = type(part)
+        if kind in NATIVES or id(part) in seen:
+            continue
+        if is_nest(part) or kind in (set, frozenset):
+            seen[id(part)] = part
+            inside = part if kind in (set, frozenset) else members(part)
+            if not only_natives(inside):
+                stack.extend(inside)
+        elif callable(part) or has_users_code(kind):
+            return True
+    return False
 
 
 def _mention_large_copy(value: Any) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from lazycache.digests import Memo, container_token, token
 from lazycache.digests.code import has_users_code
+from lazycache.digests.registry import has_users_encoder
 from lazycache.nests import NATIVES, find_nodes, is_nest
 from lazycache.nodes import Node, argument_name
 from lazycache_storage.digest import Digest, digest_of_token
@@ -148,10 +149,15 @@ def call_key(node: Node, token_of: TokenOf) -> Digest:
             parts.append(token(name))
             parts.append(nest_token(kwargs[name], token_of))
     if not function.is_pure:
-        # What an operator or a method does is written in the class of its operand.
+        # What an operator or a method does is written in the class of its operand. That counts with the
+        # operand, unless somebody said what stands for it.
         kinds = [type(dep._value) for dep in node._deps if dep._function is None]
-        parts.extend([token(kind) for kind in kinds if kind not in _WITHOUT_CODE and has_users_code(kind)])
+        parts.extend([token(kind) for kind in kinds if kind not in _WITHOUT_CODE and _counts_by_code(kind)])
     return _new_digest(Digest, sha256(b"".join(parts)).digest())
+
+
+def _counts_by_code(kind: type) -> bool:
+    return has_users_encoder(kind) and has_users_code(kind)
 
 
 def known_key(node: Node, limit: int) -> Digest | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lazycache.digests.code import has_users_code
 from lazycache.nodes import Node
 
 NATIVES: frozenset[type] = frozenset({int, float, bool, complex, str, bytes, type(None), type(Ellipsis)})
@@ -158,9 +159,12 @@ def is_constant(nest: Any) -> bool:
 
 
 def is_numpy_constant(value: Any) -> bool:
-    """Say whether a value is a type, a dtype, or a scalar of numpy that nobody can change."""
+    """Say whether a value is an installed type, a dtype, or a scalar of numpy that nobody can change."""
+    if isinstance(value, type):
+        # A class of the user's has code, whose digest is taken once, where the text is.
+        return not has_users_code(value)
     # A structured scalar can be changed through its fields.
-    return isinstance(value, np.generic | np.dtype | type) and not isinstance(value, np.void)
+    return isinstance(value, np.generic | np.dtype) and not isinstance(value, np.void)
 
 
 def find_deps(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Node, ...]:

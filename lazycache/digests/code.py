@@ -70,6 +70,8 @@ _classes: weakref.WeakKeyDictionary[type, str | _UsersClass] = weakref.WeakKeyDi
 _OF_NAMED_TUPLES = frozenset(vars(namedtuple("_OfNamedTuples", ""))) | {
     *("__annotations__", "__annotations_cache__", "__annotate__", "__annotate_func__"),
     *("__firstlineno__", "__orig_bases__", "__static_attributes__"),
+    # What Python adds where such a class is made without its slots, as by unpickling it, and what pickle keeps in it.
+    *("__dict__", "__slotnames__", "__weakref__"),
 }
 
 

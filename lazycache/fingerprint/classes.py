@@ -7,6 +7,7 @@ attrs and enums generate counts through the fields it was generated from.
 
 import dataclasses
 import enum
+import functools
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any, get_args, get_origin
 
@@ -78,6 +79,7 @@ def _encode_namespace(walk: Walk, cls: type, at: At) -> list[bytes]:
         if at.ignores(f"{cls.__qualname__}.{name}"):
             continue
         walk.watch.name(vars(cls), name, value, owner=cls)
+        walk.homes.update({id(function): cls for function in _functions_in(value)})
         where = f"the attribute `{name}` of {cls.__qualname__}"
         # What libraries keep under such names follows from the rest, and often has no digest.
         is_special = name.startswith("__") and name.endswith("__") and not is_own_class(type(value))
@@ -105,6 +107,22 @@ def _is_derived(cls: type, name: str, value: object) -> bool:
     return generates and _is_generated(_unwrap(value))
 
 
+def _functions_in(value: Any) -> list[FunctionType]:
+    """Return the functions that a member of a class is made of, and those that they wrap."""
+    held: list[Any] = [_unwrap(value)]
+    if isinstance(value, property):
+        held = [value.fget, value.fset, value.fdel]
+    elif isinstance(value, functools.cached_property | functools.partialmethod):
+        held = [value.func]
+    found = []
+    while held:
+        function = held.pop()
+        if isinstance(function, FunctionType):
+            found.append(function)
+            held.append(vars(function).get("__wrapped__"))
+    return found
+
+
 def _unwrap(value: Any) -> Any:
     return value.__func__ if isinstance(value, classmethod | staticmethod) else value
 
@@ -129,7 +147,9 @@ def _encode_dataclass(walk: Walk, cls: type, at: At) -> bytes:
         parts += [flag(getattr(field, name)) for name in ("init", "repr", "hash", "compare", "kw_only")]
         parts.append(text(b"kind", str(field._field_type)))
         for value in (field.default, field.default_factory):
-            parts.append(part(b"none") if value is dataclasses.MISSING else walk.encode(value, where))
+            # Not by identity: it is another object in a class that was pickled by value.
+            is_missing = isinstance(value, type(dataclasses.MISSING))
+            parts.append(part(b"none") if is_missing else walk.encode(value, where))
     return part(b"dataclass", *parts)
 
 

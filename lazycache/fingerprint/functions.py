@@ -42,7 +42,7 @@ def _write_own(walk: Walk, function: FunctionType, at: At, owner: type | None) -
         walk.watch.name(vars(function), "__wrapped__", wrapped)
         parts.append(part(b"wraps", walk.encode(wrapped, at)))
     if at.deep:
-        parts += encode_references(walk, function, found.names, owner or find_owner(function), at)
+        parts += encode_references(walk, function, found.names, owner or find_owner(function, walk.homes), at)
     return b"".join(parts)
 
 

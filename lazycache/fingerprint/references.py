@@ -5,7 +5,7 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Mapping
-from types import FunctionType, ModuleType
+from types import FunctionType, MemberDescriptorType, ModuleType
 from typing import Any
 
 from .names import STORED, Chain, Import, Names
@@ -138,6 +138,9 @@ class _Finder:
             if holder is None or not is_own_class(holder) or self.at.ignores(f"{holder.__qualname__}.{name}"):
                 continue
             value = vars(holder)[name]
+            if isinstance(value, MemberDescriptorType):
+                # A slot holds the instance's own state.
+                continue
             self.walk.watch.name(vars(holder), name, value, owner=holder)
             where = f"the attribute `{name}` of {holder.__qualname__}"
             parts.append(text(b"self", name) + self.walk.encode(value, self.at.to(where, "held")))
@@ -159,15 +162,25 @@ def _load(name: str) -> ModuleType | None:
         return None
 
 
-def find_owner(function: FunctionType) -> type | None:
-    """Return the class that a method was defined in, if its qualified name leads there."""
+def find_owner(function: FunctionType, homes: Mapping[int, type]) -> type | None:
+    """Return the class that a method was defined in, if its qualified name leads there.
+
+    Parameters
+    ----------
+    function : function
+    homes : mapping
+        By identity, the classes that methods were met in.
+    """
     *path, name = function.__qualname__.split(".")
     found: Any = None
     for step in path:
         namespace: Mapping[str, Any] = function.__globals__ if found is None else vars(found)
         found = namespace.get(step)
         if not isinstance(found, type):
-            return None
+            found = homes.get(id(function))
+            if found is None or f"{found.__qualname__}.{name}" != function.__qualname__ or "<" in found.__qualname__:
+                return None
+            break
     if found is None or isinstance(vars(found).get(name, MISSING), staticmethod | type(MISSING)):
         return None
     return found if name in vars(found) else None

@@ -53,6 +53,8 @@ class _Candidate(NamedTuple):
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _PLAIN_LOADERS = frozenset({"_frozen_importlib", "_frozen_importlib_external", "zipimport"})
+# The file that code pickled by value says it is from, whatever it was.
+_TRAVELLED = "<dynamic-code>"
 _texts: IdentityMemo[Text] = IdentityMemo()
 
 
@@ -96,8 +98,10 @@ def has_text(function: FunctionType) -> bool:
 def find_in_module(function: FunctionType) -> FunctionNode | None:
     """Return the syntax tree of a function whose code lost its file name on a journey, if its module's file has it."""
     path = function.__globals__.get("__file__")
-    source = find_source(path, function.__globals__) if isinstance(path, str) else None
-    return None if source is None else source.find(function)
+    if function.__code__.co_filename != _TRAVELLED or not isinstance(path, str):
+        return None
+    source = find_source(path, function.__globals__)
+    return None if source is None else source.find_at_home(function)
 
 
 def _is_transformed(function: FunctionType) -> bool:
@@ -130,6 +134,16 @@ class Source:
         candidates = self._index.get(code.co_name, [])
         fitting = [item for item in candidates if compiles_to(item.node, code, wanted, imports)]
         return min(fitting, key=lambda item: _distance(item, code)).node if fitting else None
+
+    def find_at_home(self, function: FunctionType) -> FunctionNode | None:
+        """Return the syntax tree of a function that stands here under its own qualified name."""
+        code = function.__code__
+        wanted = encode_code(code)
+        imports = sorted(self._imports & _global_names(code))
+        for item in self._index.get(code.co_name, []):
+            if item.qualname == code.co_qualname and compiles_to(item.node, code, wanted, imports):
+                return item.node
+        return None
 
     @functools.cached_property
     def tree(self) -> ast.Module:

@@ -68,6 +68,11 @@ class Walk:
         The same for an entry of ``depends=``.
     undigested : object
         A value that is being digested: its own digest cannot be asked for here.
+
+    Attributes
+    ----------
+    homes : dict
+        By identity, the class that a method was met in: its globals may not lead there after a journey.
     """
 
     def __init__(
@@ -80,6 +85,7 @@ class Walk:
         self.watch = Watch()
         self.mismatch: str | None = None
         self.undigested = undigested
+        self.homes: dict[int, type] = {}
         self._function = function
         self._encode = encode
         self._encode_dependency = encode_dependency
@@ -127,6 +133,7 @@ class Walk:
         def alone(member: object) -> bytes:
             walk = Walk(self._function, self._encode, self._encode_dependency, self.undigested)
             walk._above = self._above + self._open
+            walk.homes = self.homes
             return walk.finish(walk.encode(member, at))
 
         return sorted(members, key=alone)

@@ -80,16 +80,14 @@ def _script(function: Callable[..., Any]) -> str | None:
         path = getattr(function, "__globals__", {}).get("__file__")
         if path is not None and os.path.basename(code.co_filename) != os.path.basename(path):
             # Code that came by value from another process, or that a cell, or `exec`, defined in this namespace.
-            path = path if _travelled(function, code) else None
+            path = path if _travelled(function) else None
     return None if path is None else os.path.realpath(path)
 
 
-def _travelled(function: Callable[..., Any], code: CodeType) -> bool:
+def _travelled(function: Callable[..., Any]) -> bool:
     from lazycache.fingerprint.source import find_in_module
 
-    if not isinstance(function, FunctionType) or not code.co_filename.startswith("<"):
-        return False
-    return find_in_module(function) is not None
+    return isinstance(function, FunctionType) and find_in_module(function) is not None
 
 
 def source_file_of(function: Callable[..., Any]) -> str:

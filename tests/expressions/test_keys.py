@@ -150,13 +150,35 @@ def test_another_process_takes_the_same_key() -> None:
     assert result.stdout.decode().strip() == key(node).hex()
 
 
-def test_a_function_among_the_arguments_travels_with_its_token() -> None:
+CELL = """
+import dataclasses, functools
+rate = 3
+def f(x):
+    return x * rate  # a comment
+class Model:
+    def __init__(self, a):
+        self.a = a
+    def run(self):
+        return self.helper() + rate
+    def helper(self):
+        return self.a
+@dataclasses.dataclass
+class Settings:
+    a: int
+    def twice(self):
+        return 2 * self.a
+"""
+
+
+@pytest.mark.parametrize(
+    "value", ["f", "Model(3)", "Model", "[1, {'a': Settings(2)}]", "functools.partial(f, 2)", "Model(3).run"]
+)
+def test_what_holds_code_travels_with_its_token(value: str) -> None:
     # As in a notebook: the text is in the process that sends, and nowhere else.
-    text = "rate = 3\ndef f(x):\n    return x * rate  # a comment\n"
-    linecache.cache["<cell 1>"] = (len(text), None, text.splitlines(keepends=True), "<cell 1>")
-    namespace: dict[str, Any] = {"__name__": "__main__"}
-    exec(compile(text, "<cell 1>", "exec"), namespace)
-    node = computed(map)(namespace["f"], [1, 2])
+    linecache.cache["<cell 1>"] = (len(CELL), None, CELL.splitlines(keepends=True), "<cell 1>")
+    namespace: dict[str, Any] = {"__name__": "cells"}
+    exec(compile(CELL, "<cell 1>", "exec"), namespace)
+    node = computed(id)(eval(value, namespace))
     sent = cloudpickle.dumps(node)
     result = subprocess.run([sys.executable, "-c", PROGRAM], input=sent, capture_output=True, check=True)
     assert result.stdout.decode().strip() == key(node).hex()

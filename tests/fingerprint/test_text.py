@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import linecache
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -252,6 +253,55 @@ def test_functions_that_travelled_by_value_keep_their_text(load: Load) -> None:
     edited.__name__ = "__main__"
     # The file has another text now, which is not the code that arrived.
     assert fingerprint(cloudpickle.loads(sent)[0]).digest not in (_digest(edited.make(2)), _digest(edited.make(3)))
+
+
+MODEL = """
+import collections, dataclasses, enum
+RATE = 2
+Pair = collections.namedtuple("Pair", "a b")
+class Slots:
+    __slots__ = ("a",)
+    def __init__(self): self.a = 1
+    def get(self): return self.a
+class Colour(enum.Enum):
+    RED = 1
+    def shown(self): return self.name
+class Base:
+    @property
+    def width(self): return self.scale() * RATE
+    def scale(self): return self.factor
+class Model(Base):
+    factor = 3
+    def __init__(self, a): self.a = a
+    @classmethod
+    def make(cls): return cls(Model.plain(1))
+    @staticmethod
+    def plain(x): return x
+@dataclasses.dataclass
+class Settings:
+    a: int
+    def twice(self): return self.a * RATE
+"""
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("Model", "Base", "Settings", "Slots", "Colour", "Pair"),
+        *("Model(1)", "Settings(3)", "[Model(2)]", "Slots()", "Colour.RED", "Pair(1, 2)"),
+    ],
+)
+def test_classes_that_travelled_by_value_keep_their_text(value: str, folder: Path) -> None:
+    (folder / "travelled.py").write_text(MODEL)
+    sender = "import cloudpickle, sys, travelled\nfrom lazycache import digest\n"
+    sender += "cloudpickle.register_pickle_by_value(travelled)\n"
+    sender += f"value = eval({value!r}, vars(travelled))\n"
+    sender += "sys.stdout.buffer.write(digest(value) + cloudpickle.dumps(value))"
+    receiver = "import pickle, sys\nfrom lazycache import digest\n"
+    receiver += "sys.stdout.buffer.write(digest(pickle.loads(sys.stdin.buffer.read())))"
+    sent = subprocess.run([sys.executable, "-c", sender], cwd=folder, capture_output=True, check=True).stdout
+    found = subprocess.run([sys.executable, "-c", receiver], input=sent[32:], capture_output=True, check=True).stdout
+    assert found == sent[:32]
 
 
 def test_a_file_with_only_byte_code_is_code_without_a_text(folder: Path) -> None:
