@@ -23,9 +23,7 @@ _unpack_scalar = msgspec.msgpack.Decoder(None | bool | int | float | str).decode
 _pack = msgspec.msgpack.Encoder().encode
 
 
-def encode(
-    value: Any, sink: Sink, *, allow_pickle: bool = True
-) -> tuple[PayloadKind, bytes, tuple[ObjectRef, ...]]:
+def encode(value: Any, sink: Sink, *, allow_pickle: bool = True) -> tuple[PayloadKind, bytes, tuple[ObjectRef, ...]]:
     """Return how a value is encoded, its bytes, and the objects that these refer to.
 
     Parameters
