@@ -5,10 +5,11 @@ from __future__ import annotations
 import atexit
 import logging
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakSet
 
 from lazycache.telling import period_text
+from lazycache_storage import forking
 
 if TYPE_CHECKING:
     from lazycache.caching.bridge import Cache
@@ -37,8 +38,11 @@ class Counters:
     bytes_stored : int
     """
 
+    waits_at_fork: ClassVar[bool] = False
+
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        forking.register(self)
         self.hits = 0
         self.waits = 0
         self.runs = 0
@@ -48,6 +52,14 @@ class Counters:
         self.bytes_stored = 0
         # How many results the log has told of.
         self.told = 0
+
+    def before_fork(self) -> None:
+        """Do nothing."""
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Have a free lock in the child: another thread may have held it."""
+        if in_child:
+            self._lock = threading.Lock()
 
     def hit(self, record: Record) -> None:
         """Count a result that was found."""

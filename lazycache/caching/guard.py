@@ -12,7 +12,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from lazycache.errors import (
 )
 from lazycache.evaluation import MISSING
 from lazycache.telling import warn
-from lazycache_storage import machine
+from lazycache_storage import forking, machine
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import RemovedEntryError
 from lazycache_storage.store import Store
@@ -64,6 +64,8 @@ class GuardedStore:
         Bytes that the store is kept below.
     """
 
+    waits_at_fork: ClassVar[bool] = False
+
     def __init__(self, path: str, read_only: bool, options: Mapping[str, Any], size_limit: int | None = None) -> None:
         self.path = path
         self._read_only = read_only
@@ -79,6 +81,17 @@ class GuardedStore:
         self._trimming = threading.Lock()
         # Bytes that were stored since the space on the disk was looked at.
         self._unlooked = 0
+        forking.register(self)
+
+    def before_fork(self) -> None:
+        """Do nothing."""
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Have free locks in the child: another thread may have been opening the store, or collecting."""
+        if in_child:
+            self._lock = threading.Lock()
+            self._trimming = threading.Lock()
+            self._trimmer = None
 
     @property
     def store(self) -> Store | None:

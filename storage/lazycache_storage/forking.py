@@ -7,15 +7,31 @@ Whoever keeps connections or locks registers here, and is asked to put them
 away before every fork.
 """
 
+import importlib
 import os
+import sys
 import threading
 import weakref
+from contextlib import suppress
 from functools import partial
-from typing import Protocol
+from typing import ClassVar, Protocol
+
+_IMPORTED_LATE = frozenset(
+    ("lazycache", "lazycache_storage", "filelock", "diskcache", "shutil", "zarr", "numcodecs", "cloudpickle", "joblib")
+)
 
 
 class ForkAware(Protocol):
-    """Something that must be put away before a fork."""
+    """Something that must be put away before a fork.
+
+    Attributes
+    ----------
+    waits_at_fork : bool
+        Whether `before_fork` may wait for other threads, which may need what
+        the others put away: such members are asked first.
+    """
+
+    waits_at_fork: ClassVar[bool]
 
     def before_fork(self) -> None:
         """Close and lock what a child must not inherit; runs in the parent."""
@@ -40,9 +56,10 @@ class _Registry:
 
     def before(self) -> None:
         self._turn.acquire()
-        for member in list(self._members):
+        for member in sorted(self._members, key=lambda member: not member.waits_at_fork):
             member.before_fork()
             self._prepared.append(member)
+        _finish_imports()
 
     def after(self, *, in_child: bool) -> None:
         prepared, self._prepared = self._prepared, []
@@ -55,6 +72,17 @@ class _Registry:
         finally:
             if not in_child:
                 self._turn.release()
+
+
+def _finish_imports() -> None:
+    """Wait until no other thread imports what is imported when it is first used.
+
+    A child would wait for ever for a module that is half imported.
+    """
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in _IMPORTED_LATE and getattr(module.__spec__, "_initializing", False):
+            with suppress(ImportError):
+                importlib.import_module(name)
 
 
 _registry = _Registry()

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from lazycache_storage import forking, fsio, machine, modes
 from lazycache_storage.errors import LockTimeoutError, WaitCycleError
@@ -79,6 +79,7 @@ class Claim(Generic[T]):
         over others, for what this context holds.
     """
 
+    waits_at_fork: ClassVar[bool] = False
     _descriptor = -1
 
     def __init__(

@@ -8,7 +8,7 @@ import threading
 import time
 import weakref
 from collections import OrderedDict
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -105,6 +105,8 @@ class Memory:
     limit_bytes : int
         How much the records and values may take, about.
     """
+
+    waits_at_fork: ClassVar[bool] = False
 
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes

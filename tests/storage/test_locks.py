@@ -1,7 +1,9 @@
 import errno
 import fcntl
+import itertools
 import logging
 import os
+import shutil
 import signal
 import threading
 import time
@@ -11,8 +13,8 @@ from typing import Any
 import pytest
 
 from lazycache_storage import locks
-from lazycache_storage.errors import LockTimeoutError
-from lazycache_storage.holders import read_holder
+from lazycache_storage.errors import LockTimeoutError, WaitCycleError
+from lazycache_storage.holders import find_way, read_holder
 from lazycache_storage.locks import Claim
 from tests.storage.processes import finish, listen, run, start, tell
 
@@ -30,7 +32,7 @@ def nothing() -> None:
 
 
 def claim(path: str, **options: Any) -> Claim[str]:
-    return Claim(path, "f(3)", options.pop("ready", nothing), **options)
+    return Claim(path, options.pop("what", "f(3)"), options.pop("ready", nothing), **options)
 
 
 HOLDER = """
@@ -307,3 +309,171 @@ def test_descriptors_are_given_back(path: str) -> None:
             with pytest.raises(LockTimeoutError), claim(path, timeout=0.002):
                 pass
     assert count() == before
+
+
+CHILD_OF_A_WAITER = """
+import threading
+
+def take():
+    with Claim(sys.argv[1], "f(3)", ready):
+        say("taken")
+        time.sleep(600)
+
+def ready():
+    asked.set()
+
+asked = threading.Event()
+threading.Thread(target=take, daemon=True).start()
+asked.wait()
+child = os.fork()
+if child == 0:
+    time.sleep(600)
+say(child)
+time.sleep(600)
+"""
+
+
+def test_a_child_of_one_who_waits_does_not_keep_it_locked(path: str) -> None:
+    first = holder(path)
+    second = start(CHILD_OF_A_WAITER, path)
+    child = int(listen(second))
+    try:
+        # The file keeps its name, so that the one who waited has the very file that its child knows.
+        first.kill()
+        first.wait()
+        assert listen(second) == "taken"
+        second.kill()
+        second.wait()
+        with claim(path, timeout=SOON) as held:
+            assert held.holds
+    finally:
+        os.kill(child, signal.SIGKILL)
+        first.communicate()
+        second.communicate()
+
+
+def test_the_lock_of_another_is_not_removed_with_a_folder_that_was_made_anew(path: str) -> None:
+    with claim(path) as first:
+        assert first.holds
+        shutil.rmtree(os.path.dirname(path))
+        second = holder(path)
+    assert os.path.exists(path)
+    tell(second)
+    finish(second)
+    assert not os.path.exists(path)
+
+
+@pytest.fixture
+def lock_paths(tmp_path: Path) -> list[str]:
+    return [str(tmp_path / "locks" / f"{number:064x}.lock") for number in range(5)]
+
+
+def hold_and_wait(
+    own: str, others: tuple[str, ...], ready: threading.Barrier, said: dict[str, Any], what: str, wait_for: Any = None
+) -> None:
+    """Hold a lock, and wait for others while holding it."""
+    try:
+        with claim(own, what=what) as held:
+            assert held.holds
+            ready.wait(SOON)
+            if wait_for is not None:
+                assert wait_for.wait(SOON)
+            for other in others:
+                with claim(other, timeout=SOON):
+                    pass
+        said[what] = "done"
+    except WaitCycleError as error:
+        said[what] = error.cycle
+
+
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_a_ring_of_holders_that_wait_for_each_other_is_an_error(
+    lock_paths: list[str], monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr(locks, "LOOK_FOR_CYCLE_SECONDS", 0.05)
+    ready = threading.Barrier(size)
+    said: dict[str, Any] = {}
+    threads = [
+        threading.Thread(
+            target=hold_and_wait, args=(lock_paths[n], (lock_paths[(n + 1) % size],), ready, said, f"f({n})")
+        )
+        for n in range(size)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(SOON)
+    cycles = [cycle for cycle in said.values() if cycle != "done"]
+    assert len(said) == size
+    assert cycles
+    for cycle in cycles:
+        assert len(cycle) == size + 1
+        numbers = [int(what[2:-1]) for what in cycle]
+        assert all(after == (before + 1) % size for before, after in itertools.pairwise(numbers))
+    assert os.listdir(os.path.dirname(lock_paths[0])) == []
+
+
+def test_holders_that_wait_without_a_ring_all_go_on(lock_paths: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "LOOK_FOR_CYCLE_SECONDS", 0.01)
+    looks, go = threading.Semaphore(0), threading.Event()
+
+    def counting(*arguments: Any) -> Any:
+        looks.release()
+        return find_way(*arguments)
+
+    monkeypatch.setattr("lazycache_storage.locks.find_way", counting)
+    ready = threading.Barrier(5)
+    said: dict[str, Any] = {}
+    # 0 waits for 1 and 2, 1 waits for 3, 2 waits for 3, 3 waits for 4, and 4 for the test.
+    edges: list[tuple[int, ...]] = [(1, 2), (3,), (3,), (4,), ()]
+    threads = [
+        threading.Thread(
+            target=hold_and_wait,
+            args=(lock_paths[n], tuple(lock_paths[other] for other in others), ready, said, f"f({n})"),
+            kwargs={"wait_for": None if others else go},
+        )
+        for n, others in enumerate(edges)
+    ]
+    for thread in threads:
+        thread.start()
+    for _ in range(40):
+        assert looks.acquire(timeout=SOON)
+    go.set()
+    for thread in threads:
+        thread.join(SOON)
+    assert said == {f"f({n})": "done" for n in range(5)}
+    assert os.listdir(os.path.dirname(lock_paths[0])) == []
+
+
+def test_what_is_written_of_waits_is_taken_back(lock_paths: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "LOOK_FOR_CYCLE_SECONDS", 0.01)
+    own, other = lock_paths[:2]
+    first = holder(other)
+    seen: list[tuple[str, ...]] = []
+
+    def ready() -> None:
+        with open(own, "rb") as file:
+            seen.append(read_holder(file.fileno()).waits)
+        if seen[-1] and first.poll() is None:
+            tell(first)
+            first.wait(SOON)
+
+    with claim(own):
+        with claim(other, ready=ready, timeout=SOON) as late:
+            assert late.holds
+        with open(own, "rb") as file:
+            assert read_holder(file.fileno()).waits == ()
+    assert seen[0] == ()
+    assert os.path.basename(other) in seen[-2]
+    first.communicate()
+
+
+def test_names_in_lock_files_lead_nowhere_else(lock_paths: list[str], tmp_path: Path) -> None:
+    own, other = lock_paths[:2]
+    (tmp_path / "outside.lock").write_text(f'{{"pid": 1, "waits": ["{os.path.basename(own)}"]}}')
+    os.makedirs(os.path.dirname(own))
+    Path(other).write_text('{"pid": 1, "waits": ["../outside.lock", "/etc/passwd", "x"]}')
+    assert find_way(other, {os.path.basename(own)}) == ((), "")
+    Path(other).write_text(f'{{"pid": 1, "waits": ["{os.path.basename(own)}"]}}')
+    way, target = find_way(other, {os.path.basename(own)})
+    assert (len(way), target) == (1, os.path.basename(own))

@@ -1,0 +1,80 @@
+"""Processes that fork in the middle of what their threads do with a cache: no child waits for ever."""
+
+import os
+from pathlib import Path
+
+from tests.storage.processes import run
+
+FORKS = """
+import faulthandler, random, threading
+import diskcache, filelock
+from lazycache import Cache, pure
+from tests.crash.test_faults import is_mended, is_right, kinds, part, whole
+
+faulthandler.dump_traceback_later(100, exit=True)
+path, forks = sys.argv[1], int(sys.argv[2])
+ended, wrong = threading.Event(), []
+
+@pure(version=1)
+def forks_itself(n):
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            assert part(n)[1] == n + 1
+            status = 0
+        finally:
+            os._exit(status)
+    return os.waitpid(child, 0)[1]
+
+def ask(cache, dice):
+    n = dice.randrange(30)
+    assert is_right(cache(whole(n)), n)
+    if dice.random() < 0.3:
+        cache.forget(whole(n))
+    if dice.random() < 0.05:
+        cache.gc(max_size=10**6)
+
+def work(seed):
+    dice = random.Random(seed)
+    try:
+        while not ended.is_set():
+            # Anew now and then, so that some are just being opened.
+            cache = Cache(path)
+            for _ in range(5):
+                ask(cache, dice)
+    except BaseException as error:
+        wrong.append(repr(error))
+        raise
+
+shared = Cache(path)
+threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+for thread in threads:
+    thread.start()
+for number in range(forks):
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            for _ in range(3):
+                ask(shared, random.Random(number))
+            status = 0
+        finally:
+            os._exit(status)
+    # The parent goes on with the same cache meanwhile.
+    ask(shared, random.Random(-number))
+    assert os.waitpid(child, 0)[1] == 0
+    assert shared(forks_itself(number)) == 0
+ended.set()
+for thread in threads:
+    thread.join()
+assert not wrong, wrong
+shared.close()
+assert os.listdir(path + "/locks") == []
+say("right")
+"""
+
+
+def test_forks_in_the_midst_of_threads_that_compute(tmp_path: Path) -> None:
+    forks = 300 if os.environ.get("LAZYCACHE_STRESS") == "long" else 15
+    assert run(FORKS, tmp_path / "store", forks).strip() == "right"
