@@ -7,18 +7,11 @@ Whoever keeps connections or locks registers here, and is asked to put them
 away before every fork.
 """
 
-import importlib
 import os
-import sys
 import threading
 import weakref
-from contextlib import suppress
 from functools import partial
 from typing import ClassVar, Protocol
-
-_IMPORTED_LATE = frozenset(
-    ("lazycache", "lazycache_storage", "filelock", "diskcache", "shutil", "zarr", "numcodecs", "cloudpickle", "joblib")
-)
 
 
 class ForkAware(Protocol):
@@ -59,7 +52,6 @@ class _Registry:
         for member in sorted(self._members, key=lambda member: not member.waits_at_fork):
             member.before_fork()
             self._prepared.append(member)
-        _finish_imports()
 
     def after(self, *, in_child: bool) -> None:
         prepared, self._prepared = self._prepared, []
@@ -72,17 +64,6 @@ class _Registry:
         finally:
             if not in_child:
                 self._turn.release()
-
-
-def _finish_imports() -> None:
-    """Wait until no other thread imports what is imported when it is first used.
-
-    A child would wait for ever for a module that is half imported.
-    """
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] in _IMPORTED_LATE and getattr(module.__spec__, "_initializing", False):
-            with suppress(ImportError):
-                importlib.import_module(name)
 
 
 _registry = _Registry()
