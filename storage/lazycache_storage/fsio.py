@@ -350,9 +350,12 @@ def is_writable(path: str) -> bool:
 def why_untrusted(path: str) -> str:
     """Return why code from a folder must not be run, or an empty text if it may be.
 
-    It may be if the folder belongs to this user and nobody else can write to it.
+    It may be if the folder belongs to this user and nobody else can write to
+    it. One that is not there holds no code.
     """
-    found = os.stat(path)
+    found = stat(path)
+    if found is None:
+        return ""
     if found.st_uid != os.geteuid():
         return f"the folder belongs to user {found.st_uid}, and this process runs as {os.geteuid()}"
     if found.st_mode & 0o022:
