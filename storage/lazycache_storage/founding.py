@@ -102,7 +102,7 @@ def has_format(path: str) -> bool:
 
 
 def _make(path: str, network: bool) -> None:
-    # A user's own folder with other files in it must not fall out of the backups.
+    # A user's own folder with other files in it must not fall out of the backups, nor out of what git tracks.
     is_ours = set(os.listdir(path)) <= layout.TOP_NAMES
     for name in layout.FOLDERS:
         fsio.make_folder(layout.folder(path, name))
@@ -113,6 +113,8 @@ def _make(path: str, network: bool) -> None:
     fsio.step("made index")
     if is_ours:
         fsio.write_atomically(f"{path}/{layout.CACHEDIR_TAG_FILE}", layout.CACHEDIR_TAG_TEXT.encode())
+        if fsio.stat(f"{path}/{layout.GITIGNORE_FILE}", follow=False) is None:
+            fsio.write_atomically(f"{path}/{layout.GITIGNORE_FILE}", layout.GITIGNORE_TEXT.encode())
     # Last of all: a folder with this file is whole.
     data = msgspec.json.encode({"format": layout.STORE_FORMAT, "made_by": "lazycache"}) + b"\n"
     fsio.write_atomically(f"{path}/{layout.FORMAT_FILE}", data)

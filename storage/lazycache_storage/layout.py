@@ -3,7 +3,7 @@
 ::
 
     <store>/
-        CACHEDIR.TAG   format.json
+        CACHEDIR.TAG   .gitignore   format.json
         index/                      the diskcache
         objects/ab/abcd….zarr/      an array
         objects/ab/abcd….blob       bytes
@@ -27,6 +27,7 @@ KEY_BYTES = 32
 
 FORMAT_FILE = "format.json"
 CACHEDIR_TAG_FILE = "CACHEDIR.TAG"
+GITIGNORE_FILE = ".gitignore"
 INDEX_FOLDER = "index"
 OBJECTS_FOLDER = "objects"
 LOCKS_FOLDER = "locks"
@@ -42,7 +43,7 @@ BROKEN_SUFFIX = ".broken-"
 FOLDERS = (OBJECTS_FOLDER, LOCKS_FOLDER, TMP_FOLDER, TRASH_FOLDER)
 """The folders beside that of the index."""
 
-TOP_NAMES = frozenset((FORMAT_FILE, CACHEDIR_TAG_FILE, INDEX_FOLDER, *FOLDERS))
+TOP_NAMES = frozenset((FORMAT_FILE, CACHEDIR_TAG_FILE, GITIGNORE_FILE, INDEX_FOLDER, *FOLDERS))
 
 _HEX = frozenset("0123456789abcdef")
 
@@ -51,6 +52,8 @@ CACHEDIR_TAG_TEXT = (
     "# This folder is a cache made by lazycache. Backup programs may leave it out.\n"
     "# See https://bford.info/cachedir/ for the convention.\n"
 )
+
+GITIGNORE_TEXT = "# This folder is a cache made by lazycache.\n*\n"
 
 
 def object_path(store: str, name: Digest, kind: ObjectKind) -> str:

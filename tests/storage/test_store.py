@@ -3,6 +3,7 @@ import pickle
 import shutil
 import sqlite3
 import stat
+import subprocess
 import threading
 import weakref
 from collections.abc import Iterator
@@ -448,7 +449,24 @@ def test_a_folder_with_other_files_stays_in_the_backups(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         put(store, 1, 5)
     assert not (tmp_path / "CACHEDIR.TAG").exists()
+    assert not (tmp_path / ".gitignore").exists()
     assert get(Store(tmp_path), 1) == 5
+
+
+def test_git_does_not_see_a_store_in_a_project(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    with Store(tmp_path / "results") as store:
+        put(store, 1, np.arange(10_000))
+    seen = subprocess.run(["git", "status", "--porcelain", "-uall"], cwd=tmp_path, capture_output=True, check=True)
+    assert seen.stdout == b""
+
+
+def test_a_gitignore_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("!keep\n")
+    with Store(tmp_path) as store:
+        put(store, 1, 5)
+    assert (tmp_path / ".gitignore").read_text() == "!keep\n"
+    assert (tmp_path / "CACHEDIR.TAG").exists()
 
 
 @pytest.mark.parametrize("text", ['{"format": 99}', '{"format": "1"}', "{}", "", "[]", "\x00", '{"format": true}'])
