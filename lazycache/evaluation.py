@@ -14,7 +14,7 @@ from lazycache import current
 from lazycache.blocks import in_memory, whole
 from lazycache.expressions import HashedLeaf, Node
 from lazycache.files import mark_young
-from lazycache.graph import find_nodes, substitute
+from lazycache.graph import find_roots, substitute
 from lazycache.nodes import Callee
 from lazycache.protection import protect
 from lazycache.show import summary
@@ -31,7 +31,7 @@ class PlainEvaluator:
 
     def __call__(self, expression: Any, /) -> Any:
         """Return `expression` with each node replaced by its value."""
-        roots = find_nodes(expression)
+        roots = find_roots(expression)
         if not roots:
             return expression
         tell_watcher(state for root in roots for leaf in root._inputs for state in leaf._files)

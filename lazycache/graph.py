@@ -11,8 +11,23 @@ from typing import Any
 
 from lazycache.nests import find_nodes, substitute
 from lazycache.nodes import Node, inner_first
+from lazycache.placement import refuse_hidden
 
-__all__ = ["ascend", "depths", "descend", "find_nodes", "substitute", "to_queue"]
+__all__ = ["ascend", "depths", "descend", "find_nodes", "find_roots", "substitute", "to_queue"]
+
+
+def find_roots(nest: Any) -> list[Node]:
+    """Return the nodes in a nest, as `find_nodes` does, and refuse a nest with nodes that would be passed over.
+
+    Raises
+    ------
+    MisplacedNodeError
+        If a node is in a container of another kind, such as an OrderedDict or a set.
+    """
+    if isinstance(nest, Node):
+        return [nest]
+    refuse_hidden(nest)
+    return find_nodes(nest)
 
 
 def to_queue(lz: Any) -> list[Node]:

@@ -68,6 +68,40 @@ def check_placement(value: Any, path: str) -> None:
             stack.extend((member, name) for member in inside)
 
 
+def refuse_hidden(nest: Any) -> None:
+    """Refuse nodes in containers of a nest where evaluation would pass them over, such as an OrderedDict or a set.
+
+    Parameters
+    ----------
+    nest : object
+        Only containers are looked into, not the fields of other objects.
+
+    Raises
+    ------
+    MisplacedNodeError
+    """
+    seen: set[int] = set()
+    stack: list[tuple[Any, str]] = [(nest, "")]
+    while stack:
+        part, hider = stack.pop()
+        if isinstance(part, Node):
+            if hider:
+                raise MisplacedNodeError(path="what is asked for", container=hider)
+            continue
+        if id(part) in seen:
+            continue
+        if is_nest(part):
+            inside: Iterable[Any] = members(part)
+        elif isinstance(part, (dict, types.MappingProxyType, np.ndarray, *_HOLDERS)):
+            inside = _inside(part)
+            hider = hider or type(part).__name__
+        else:
+            continue
+        if not only_natives(inside):
+            seen.add(id(part))
+            stack.extend((member, hider) for member in inside)
+
+
 def check_keys(mapping: dict[Any, Any], path: str) -> None:
     """Refuse a dict with a node in its keys."""
     if not only_natives(mapping):
@@ -87,7 +121,7 @@ def _inside(value: Any) -> list[Any]:
     if isinstance(value, types.MappingProxyType):
         return [*value.keys(), *value.values()]
     if isinstance(value, np.ndarray):
-        return _flat(value.tolist()) if value.dtype.hasobject else []
+        return np.asarray(value).reshape(-1).tolist() if value.dtype.hasobject else []
     if isinstance(value, functools.partial):
         return [*value.args, *value.keywords.values()]
     if isinstance(value, BaseException):
@@ -95,10 +129,6 @@ def _inside(value: Any) -> list[Any]:
     if isinstance(value, _OPAQUE):
         return []
     return _fields(value)
-
-
-def _flat(nested: Any) -> list[Any]:
-    return nested if type(nested) is list else [nested]
 
 
 def _fields(value: Any) -> list[Any]:

@@ -9,6 +9,7 @@ from lazycache.array.node import ArrayNode
 from lazycache.blocks import whole
 from lazycache.codegen.calls import Call
 from lazycache.evaluation import annotate, call_operation
+from lazycache.graph import find_roots
 from lazycache.nests import NATIVES, find_nodes, is_nest, substitute
 from lazycache.nodes import Node, inner_first
 
@@ -40,7 +41,7 @@ def compute(lz: Any) -> Any:
     >>> lz.compute({"twice": 2 * x, "sum": x.sum()})
     {'twice': array([0., 2., 4.]), 'sum': np.float64(3.0)}
     """
-    roots = find_nodes(lz)
+    roots = find_roots(lz)
     if not roots:
         return lz
     values = settle(roots)
@@ -63,7 +64,11 @@ def settle(roots: list[Node]) -> dict[int, Any]:
         deps = node._deps
         for dep in deps:
             if dep._function is not None and id(dep) not in values:
-                stack += [dep for dep in reversed(deps) if dep._function is not None and id(dep) not in values]
+                pending = [dep for dep in reversed(deps) if dep._function is not None and id(dep) not in values]
+                if len(pending) > 1:
+                    # The deepest first, as the statistics of history count.
+                    pending.sort(key=_depth_of)
+                stack += pending
                 break
         else:
             if isinstance(node, ArrayNode):
@@ -72,6 +77,10 @@ def settle(roots: list[Node]) -> dict[int, Any]:
                 values[id(node)] = _run(node, values)
             stack.pop()
     return values
+
+
+def _depth_of(node: Node) -> int:
+    return node._depth if isinstance(node, ArrayNode) else 0
 
 
 def settle_one(node: ArrayNode, values: dict[int, Any]) -> None:

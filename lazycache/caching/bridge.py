@@ -19,7 +19,7 @@ from lazycache.caching.layers import Layer, open_store, why_refused
 from lazycache.caching.upkeep import Upkeep
 from lazycache.evaluation import MISSING, PLAIN
 from lazycache.expressions import Node
-from lazycache.graph import find_nodes, substitute
+from lazycache.graph import find_roots, substitute
 from lazycache.keys import key as key_of
 from lazycache_storage.digest import Digest
 from lazycache_storage.signing import Signer
@@ -197,7 +197,7 @@ class Cache(Upkeep):
         if isinstance(expression, Node):
             value = self._find_value(expression)
             return self._run([expression])[0] if value is MISSING else value
-        roots = find_nodes(expression)
+        roots = find_roots(expression)
         if not roots:
             return expression
         values = self._run(roots)

@@ -22,7 +22,7 @@ from lazycache.execution.shipping import Surroundings
 from lazycache.execution.stand_ins import GivenResult, StoredResult, detach
 from lazycache.execution.workers import Workers, find_workers
 from lazycache.expressions import Node
-from lazycache.graph import find_nodes, substitute
+from lazycache.graph import find_roots, substitute
 from lazycache.keys import node_token
 from lazycache.show import summary
 
@@ -238,7 +238,7 @@ def evaluate(cache: Cache, expression: Any, workers: Workers) -> Any:
     """Return `expression` with each node replaced by its value; pure calls that are missed run in `workers`."""
     if cache.mode == "off":
         return without_cache(expression, workers)
-    roots = find_nodes(expression)
+    roots = find_roots(expression)
     if not roots:
         return expression
     values = ParallelCachedEvaluation(cache, roots, workers).results()

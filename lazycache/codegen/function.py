@@ -12,7 +12,8 @@ from lazycache.codegen.program import Program
 from lazycache.codegen.steps import Step, needed
 from lazycache.codegen.texts import Slot
 from lazycache.digests import Memo, digest, snapshot
-from lazycache.nests import find_nodes, is_nest, members, substitute
+from lazycache.graph import find_roots
+from lazycache.nests import is_nest, members, substitute
 from lazycache.nodes import Node
 
 
@@ -51,8 +52,8 @@ class Function:
     )
 
     def __init__(self, inputs: Any, outputs: Any, fold_constants: bool = True) -> None:
-        given = find_nodes(inputs)
-        wanted = find_nodes(outputs)
+        given = find_roots(inputs)
+        wanted = find_roots(outputs)
         names = {id(node): f"a{number}" for number, node in enumerate(given)}
         looked: dict[int, Step] = {}
         order = needed(wanted, names, looked)
@@ -156,7 +157,7 @@ def _given(tree: Any, arrays: tuple[Any, ...]) -> Any:
     if len(arrays) != 1:
         return arrays
     one = arrays[0]
-    if isinstance(tree, Mapping) or isinstance(one, (tuple, list)):
+    if isinstance(tree, Mapping) or isinstance(one, (tuple, list, slice)):
         return one
     if len(members(tree)) == 1:
         return (one,)
@@ -201,6 +202,8 @@ def _fill(tree: Any, results: list[Any]) -> Any:
         return {name: _fill(member, results) for name, member in tree.items()}
     if type(tree) is list:
         return [_fill(member, results) for member in tree]
+    if type(tree) is slice:
+        return slice(*[_fill(member, results) for member in members(tree)])
     if isinstance(tree, tuple):
         filled = [_fill(member, results) for member in tree]
         return tuple(filled) if type(tree) is tuple else type(tree)._make(filled)  # type: ignore[attr-defined]

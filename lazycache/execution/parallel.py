@@ -11,7 +11,7 @@ from lazycache.execution.schedule import Schedule
 from lazycache.execution.shipping import Surroundings
 from lazycache.execution.workers import Workers
 from lazycache.expressions import Node
-from lazycache.graph import find_nodes, substitute
+from lazycache.graph import find_roots, substitute
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def evaluate(x: Any, workers: Workers) -> Any:
     """Return `x` with each node replaced by its value; pure calls run in `workers`."""
-    roots = find_nodes(x)
+    roots = find_roots(x)
     if not roots:
         return x
     tell_watcher(state for root in roots for leaf in root._inputs for state in leaf._files)

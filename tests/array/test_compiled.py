@@ -183,6 +183,13 @@ def test_nests_in_and_out() -> None:
         function({"x": np.ones(2)})
 
 
+def test_slices_in_and_out() -> None:
+    x = lz.Variable((2,))
+    result = lz.Function(slice(x, None), {"s": slice(x * 2, None)})(slice(np.ones(2), None))
+    np.testing.assert_array_equal(result["s"].start, [2, 2])
+    assert (result["s"].stop, result["s"].step) == (None, None)
+
+
 def test_inputs_one_by_one_or_together() -> None:
     x, y = lz.Variable((2,)), lz.Variable((2,))
     function = lz.Function([x, y], x - y)

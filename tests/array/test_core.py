@@ -7,6 +7,7 @@ import pickle
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -455,6 +456,22 @@ def test_history() -> None:
     assert z.history_stats("sizein") == {"None": 0, "matmul": 9, "add": 2}
     assert z.history_stats("sizeout") == {"None": 9, "matmul": 2, "add": 2}
     assert z.history_stats(lambda node: node.ndim) == {"None": 3, "matmul": 1, "add": 1}
+
+
+def test_the_deepest_argument_is_computed_first_as_the_history_counts() -> None:
+    ran: list[str] = []
+
+    def note(name: str) -> Callable[[Any], Any]:
+        def noting(value: Any) -> Any:
+            ran.append(name)
+            return value
+
+        return noting
+
+    x = lz.array(np.ones(2))
+    shallow, deep = x.to(note("shallow")), (x + 1).to(note("deep"))
+    (shallow + deep).compute()
+    assert ran == ["deep", "shallow"]
 
 
 def test_show_refers_to_lines(capsys: pytest.CaptureFixture[str]) -> None:

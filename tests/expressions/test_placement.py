@@ -5,13 +5,15 @@ import dataclasses
 import functools
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from lazycache import UnhashableError, compute, computed, key
+import lazycache.array as lz
+from lazycache import Cache, UnhashableError, compute, computed, key
 from lazycache.errors import MisplacedNodeError
 
 
@@ -84,6 +86,17 @@ def test_misplaced_nodes_are_refused_when_the_call_is_built(hide: Callable[[Any]
 def test_a_leaf_refuses_them_too(name: str) -> None:
     with pytest.raises(MisplacedNodeError):
         computed(MISPLACED[name](computed(3)))
+
+
+@pytest.mark.parametrize(
+    "name", ["set", "object array", "defaultdict", "mappingproxy", "values of a dict", "set in proper nests"]
+)
+def test_what_is_asked_for_hides_none(name: str, tmp_path: Path) -> None:
+    node = computed(3) + 1
+    for ask in (compute, Cache(tmp_path), lz.compute, lambda x: lz.Function([], [x])):
+        with pytest.raises(MisplacedNodeError, match="what is asked for is a"):
+            ask([node, MISPLACED[name](node)])
+    assert compute([node, collections.OrderedDict(a=1), {1, 2}]) == [4, {"a": 1}, {1, 2}]
 
 
 def numbers() -> Any:
