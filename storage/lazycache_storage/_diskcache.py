@@ -1,6 +1,7 @@
 # ruff: noqa: ARG002  (the signatures are those of diskcache)
 """diskcache, held to bytes and to the connections of the index; imported by the first write."""
 
+import os
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -38,9 +39,10 @@ class _Writer(diskcache.Cache):  # type: ignore[misc]
     Its own ones cannot be closed before a fork, as they belong to threads.
     """
 
-    def __init__(self, folder: str, connection: Callable[[], sqlite3.Connection], **settings: object) -> None:
+    def __init__(self, connection: Callable[[], sqlite3.Connection], **settings: object) -> None:
         self._connection = connection
-        super().__init__(folder, **settings)
+        # It needs a folder for files and has none, and would take a dollar sign in a name for a variable.
+        super().__init__(os.sep, **settings)
 
     @property
     def _con(self) -> sqlite3.Connection:
@@ -54,10 +56,9 @@ class _Writer(diskcache.Cache):  # type: ignore[misc]
         """Leave the connection to the index."""
 
 
-def open_writer(folder: str, connection: Callable[[], sqlite3.Connection], *, network: bool) -> Any:
-    """Return a diskcache in `folder`, made if it is not there, that never drops anything by itself."""
+def open_writer(connection: Callable[[], sqlite3.Connection], *, network: bool) -> Any:
+    """Return a diskcache that never drops anything by itself; its tables are made if they are not there."""
     return _Writer(
-        folder,
         connection,
         disk=_BytesDisk,
         disk_min_file_size=_NO_LIMIT,

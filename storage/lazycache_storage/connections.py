@@ -203,9 +203,10 @@ class Connections:
             time.sleep(0.001)
 
     def _connect(self, options: str) -> sqlite3.Connection:
-        quoted = self._path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+        # By its bytes, so that any name can be said; and two slashes at its beginning are no host.
+        quoted = os.fsencode(self._path[1:]).hex("%")
         connection = sqlite3.connect(
-            f"file:{quoted}?{options}",
+            f"file:///%{quoted}?{options}",
             uri=True,
             timeout=BUSY_SECONDS,
             isolation_level=None,

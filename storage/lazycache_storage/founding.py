@@ -1,5 +1,6 @@
 """Opening a store: is it one, of which format, may it be written; making it if there is none."""
 
+import errno
 import logging
 import os
 import time
@@ -15,6 +16,8 @@ from lazycache_storage.locks import Claim
 log = logging.getLogger("lazycache")
 
 _FORMAT_FILE_LIMIT = 4096
+
+_LONGEST_PATH = 511 - len("/index/cache.db-journal")
 
 
 class Opened(NamedTuple):
@@ -68,6 +71,8 @@ def open_folder(path: str, *, read_only: bool, create: bool, shared: bool = Fals
         return Opened(read_only, network)
     if read_only or not create:
         raise FileNotFoundError(f"there is no lazycache store in {path}")
+    if len(os.fsencode(path)) > _LONGEST_PATH:
+        raise OSError(errno.ENAMETOOLONG, f"sqlite takes no path of more than {_LONGEST_PATH} bytes for a store", path)
     fsio.make_folder(path, private=True)
     if shared and not modes.is_shared(path):
         modes.share_folder(path)

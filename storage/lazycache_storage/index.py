@@ -270,7 +270,7 @@ class Index:
         if self._writer is None:
             from lazycache_storage._diskcache import open_writer
 
-            self._writer = open_writer(self.folder, self._connections.current, network=self.network)
+            self._writer = open_writer(self._connections.current, network=self.network)
         return self._writer
 
 

@@ -33,6 +33,8 @@ TELL_AGAIN_SECONDS = 60.0
 LOOK_FOR_CYCLE_SECONDS = 0.5
 """After waiting for so long, and as often, it is looked whether the wait can end."""
 
+_MOST_TEXT = 400
+
 T = TypeVar("T")
 
 
@@ -217,7 +219,8 @@ class Claim(Generic[T]):
         self.holds = True
         _held.set((*_held.get(), self))
         unstored = self._holder.unstored
-        self._holder = Holder(os.getpid(), machine.host(), self.what, time.time(), self._expected, unstored)
+        what = self.what[:_MOST_TEXT].encode("utf-8", "backslashreplace").decode()
+        self._holder = Holder(os.getpid(), machine.host(), what, time.time(), self._expected, unstored)
         self._room = write_holder(self._descriptor, self._holder, 0)
         fsio.step("lock taken")
         self.record = self._ready()

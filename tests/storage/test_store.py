@@ -1,3 +1,4 @@
+import errno
 import os
 import pickle
 import shutil
@@ -717,3 +718,56 @@ def test_a_claim_is_replaced_only_where_it_is_what_was_expected(store: Store) ->
     assert store.claim_get(key(1)) == b"first"
     assert store.claim_put(key(1), b"second", expected=b"first")
     assert again(store).claim_get(key(1)) == b"second"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "with space",
+            "100%",
+            "a#b",
+            "q?mode=memory",
+            "&vfs=none",
+            "$HOME",
+            "~",
+            "new\nline",
+            "%2e%2e",
+            "quote'\"",
+            "back\\slash",
+        ),
+        *("ünï-日本", "\udcff\udcfe", "x" * 250, "-"),
+    ],
+    ids=ascii,
+)
+def test_a_path_may_have_any_name(tmp_path: Path, name: str) -> None:
+    path = os.path.join(tmp_path, "around", name)
+    with Store(path) as store:
+        with store.computing(key(1), "f(3)") as claim:
+            assert claim.holds
+            put(store, 1, np.arange(10_000))
+        put(store, 2, "x" * 100_000)
+        store.forget(key(2))
+    with Store(path, read_only=True) as store:
+        assert get(store, 1).sum() == 49_995_000
+    # sqlite and diskcache made what they make nowhere else.
+    assert os.listdir(tmp_path) == ["around"]
+    assert os.listdir(tmp_path / "around") == [name]
+
+
+def test_two_slashes_at_the_beginning_of_a_path_are_one(tmp_path: Path) -> None:
+    with Store(f"/{tmp_path}/store") as store:
+        put(store, 1, 5)
+    assert get(Store(tmp_path / "store"), 1) == 5
+
+
+def test_a_path_that_is_too_long_is_told_as_that(tmp_path: Path) -> None:
+    longest = 511 - len("/index/cache.db-journal")
+    folder = tmp_path.joinpath("x" * 200)
+    name = "y" * (longest - len(str(folder)) - 1)
+    with pytest.raises(OSError, match="no path of more than") as caught:
+        Store(folder / (name + "y"))
+    assert caught.value.errno == errno.ENAMETOOLONG
+    with Store(folder / name) as store:
+        put(store, 1, 5)
+    assert get(Store(folder / name), 1) == 5
