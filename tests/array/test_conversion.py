@@ -164,6 +164,7 @@ DTYPES: list[Any] = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:The .generic. unit:DeprecationWarning")
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("source", ["f8", "i2", "?", "M8[D]", "U4"])
 def test_every_dtype_that_numpy_takes(dtype: Any, source: str) -> None:
