@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,6 +17,7 @@ import cloudpickle
 import pytest
 
 from lazycache.fingerprint import fingerprint
+from tests.fingerprint.process import ROOT
 
 Load = Callable[[str], ModuleType]
 
@@ -299,8 +301,11 @@ def test_classes_that_travelled_by_value_keep_their_text(value: str, folder: Pat
     sender += "sys.stdout.buffer.write(digest(value) + cloudpickle.dumps(value))"
     receiver = "import pickle, sys\nfrom lazycache import digest\n"
     receiver += "sys.stdout.buffer.write(digest(pickle.loads(sys.stdin.buffer.read())))"
-    sent = subprocess.run([sys.executable, "-c", sender], cwd=folder, capture_output=True, check=True).stdout
-    found = subprocess.run([sys.executable, "-c", receiver], input=sent[32:], capture_output=True, check=True).stdout
+    path = os.pathsep.join([str(ROOT), str(ROOT / "storage"), os.environ.get("PYTHONPATH", "")])
+    env = {**os.environ, "PYTHONPATH": path}
+    run = partial(subprocess.run, capture_output=True, check=True, env=env)
+    sent = run([sys.executable, "-c", sender], cwd=folder).stdout
+    found = run([sys.executable, "-c", receiver], input=sent[32:]).stdout
     assert found == sent[:32]
 
 
