@@ -91,6 +91,9 @@ def _first(results: Sequence[Any]) -> Any:
 def _persisted(values: Mapping[str, Any], node: Node, *, rename: Mapping[str, str] | None = None) -> Node:
     name = name_of(node)
     value = values[name if rename is None else rename.get(name, name)]
+    if _is_task(value):
+        # ``dask.optimize`` rebuilds collections of the tasks; an expression stays as it is.
+        return node
     if type(value).__module__.partition(".")[0] == "distributed":
         value = value.result()
     if not hasattr(node, "_settle"):
@@ -98,6 +101,12 @@ def _persisted(values: Mapping[str, Any], node: Node, *, rename: Mapping[str, st
     settled = node._from_state(*node._state())
     settled._settle(value)  # type: ignore[attr-defined]
     return settled
+
+
+def _is_task(value: Any) -> bool:
+    if type(value) is tuple:
+        return bool(value) and value[0] is run_call
+    return type(value).__module__.startswith("dask._task")
 
 
 class Collection:

@@ -54,6 +54,13 @@ def test_persisting_and_mixing() -> None:
     assert (array.shape, array.dtype, array.sum().compute()) == ((4,), np.dtype(float), 8)
 
 
+def test_optimizing_leaves_expressions_as_they_are() -> None:
+    e = lz.array(np.arange(3.0)) * 2
+    found, (leaf, nested) = dask.optimize(e, [computed(3), {"a": computed(2) + 1}])
+    assert found is e
+    assert dask.compute(found.sum(), leaf, nested) == (6.0, 3, {"a": 3})
+
+
 def test_tokens_go_by_key() -> None:
     from dask.base import is_dask_collection, tokenize
 
