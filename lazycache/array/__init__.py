@@ -46,6 +46,7 @@ from lazycache.array.manipulation import (
     permute_dims, ravel, repeat, reshape, roll, rot90, shape, size, split, squeeze, stack, swapaxes,
     tile, transpose, tril, triu, unstack, vstack,
 )
+from lazycache.array.missed import name_functions as _name_functions
 from lazycache.array.nans import (
     nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean, nanmedian, nanmin, nanpercentile,
     nanprod, nanquantile, nanstd, nansum, nanvar,
@@ -133,6 +134,10 @@ __all__ = [
     "unpackbits", "unravel_index", "unstack", "unwrap", "vander", "var", "vdot", "vecdot", "vsplit", "vstack", "where",
     "zeros", "zeros_like",
 ]  # fmt: skip
+
+_name_functions(LazyArray, [name for name in __all__ if callable(globals()[name])], __name__)
+for _module in (linalg, fft):
+    _name_functions(LazyArray, _module.__all__, _module.__name__)
 
 # Here, so that autoray knows of lazy arrays whichever of the two is imported first.
 _register_with_autoray()

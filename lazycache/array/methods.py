@@ -118,21 +118,9 @@ class Operators:
         length = _length(operand(self), "iteration")
         return iter([indexing.getitem(self, number) for number in range(length)])
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            kind = type(self).__name__
-            raise AttributeError(f"{kind!r} object has no attribute {name!r}{_advice(name)}", name=name, obj=self)
-
-
-def _advice(name: str) -> str:
-    """Return what to call where somebody looked for a method, if there is a function of that name."""
-    import lazycache.array as namespace
-
-    for room, path in ((namespace, ""), (namespace.linalg, "linalg."), (namespace.fft, "fft.")):
-        if name in room.__all__ and callable(getattr(room, name)):
-            return f": there is the function lazycache.array.{path}{name}"
-    return ""
+    def __dir__(self) -> list[str]:
+        kind = type(self)
+        return [name for name in super().__dir__() if hasattr(kind, name)]
 
 
 def _length(x: Operand, operation: str) -> int:
