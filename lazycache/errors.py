@@ -30,6 +30,7 @@ from lazycache_storage.errors import (
     ReadOnlyStoreError,
     StoreError,
     UnknownFormatError,
+    UntrustedArrayError,
     UntrustedPickleError,
 )
 
@@ -56,6 +57,7 @@ __all__ = [
     "UnboundVariableError",
     "UnhashableError",
     "UnknownFormatError",
+    "UntrustedArrayError",
     "UntrustedPickleError",
 ]
 

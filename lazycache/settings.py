@@ -78,9 +78,10 @@ def parse_size(text: str, setting: str = "size") -> int:
     (50000000000, 1572864, 800)
     """
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([KMGT]I?)?B?\s*", text.upper())
-    if match is None:
+    wanted = float(match[1]) * _SIZE_UNITS[match[2] or ""] if match else math.inf
+    if wanted == math.inf:
         raise SettingError(setting=setting, value=text, expected="a size such as 50GB, 500MiB or 1000000")
-    return int(float(match[1]) * _SIZE_UNITS[match[2] or ""])
+    return int(wanted)
 
 
 def size(value: Any, setting: str = "size") -> int:
@@ -99,8 +100,13 @@ def size(value: Any, setting: str = "size") -> int:
 
 
 def _number(value: Any) -> float:
-    """Return what is a number as a float, and NaN for all else."""
-    return float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
+    """Return what is a number as a float, infinity if it is too large for one, and NaN for all else."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if abs(value) == value else -math.inf
 
 
 def age(value: Any, setting: str = "max_age") -> float:

@@ -24,6 +24,7 @@ from lazycache.errors import (
     CorruptEntryError,
     NotStorableError,
     NotStoredWarning,
+    UntrustedArrayError,
     UntrustedPickleError,
 )
 from lazycache.evaluation import MISSING
@@ -292,7 +293,8 @@ class GuardedStore:
     def hold_back(self, *calls: str) -> None:
         """Do not tell that these calls were not stored, nor that a result cannot be loaded; somebody else will."""
         self._told.update([f"not stored:{call}" for call in calls])
-        self._told.update([f"load a result:{kind.__name__}" for kind in (CorruptEntryError, UntrustedPickleError)])
+        kinds = (CorruptEntryError, UntrustedArrayError, UntrustedPickleError)
+        self._told.update([f"load a result:{kind.__name__}" for kind in kinds])
 
     def ask(self, action: str, question: Callable[[Store], T]) -> T | None:
         """Ask the store something small; None if it failed."""

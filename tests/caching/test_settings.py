@@ -1,5 +1,6 @@
 """Where the default store is, and how it behaves: the block, the environment, the project, the user's folder."""
 
+import math
 import os
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lazycache import Cache, cache, computed
+from lazycache import Cache, cache, computed, settings
 from lazycache.caching import default_cache
 from lazycache.errors import CacheFaultWarning, SettingError
 
@@ -137,3 +138,10 @@ def test_one_log_line_says_where_a_new_store_is_made(tmp_path: Path, caplog: pyt
         for _ in range(2):
             Cache(tmp_path / "a new place")(node)
     assert [str(tmp_path / "a new place") in message for message in caplog.messages].count(True) == 1
+
+
+def test_numbers_beyond_any_float() -> None:
+    assert settings.age(10**400) == math.inf
+    for refuse in (lambda: settings.size(10**400), lambda: settings.size("9" * 400), lambda: settings.age(-(10**400))):
+        with pytest.raises(SettingError):
+            refuse()
