@@ -41,11 +41,12 @@ if TYPE_CHECKING:
 @click.option("--orphans", is_flag=True, help="Remove objects that no entry needs.")
 @click.option("--all", "everything", is_flag=True, help="Drop everything; asks first.")
 @click.option("--dry-run", "-n", is_flag=True, help="Tell what would go, and change nothing.")
+@click.option("--simulate", is_flag=True, help="Tell by function what would be kept, and change nothing.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @json_option
 @store_option
 @click.version_option(package_name="lazycache")
-def gc(store_path: str | None, dry_run: bool, yes: bool, as_json: bool, **scope: Any) -> None:
+def gc(store_path: str | None, dry_run: bool, simulate: bool, yes: bool, as_json: bool, **scope: Any) -> None:
     """Drop entries from the cache, and what killed processes left behind.
 
     Criteria add up; --function with another criterion narrows it. Pinned
@@ -56,12 +57,14 @@ def gc(store_path: str | None, dry_run: bool, yes: bool, as_json: bool, **scope:
 
     \b
     lazycache-gc --max-size 50GB --dry-run
+    lazycache-gc --max-size 50GB --simulate
     lazycache-gc --function 'ingest.*' --unused-for 30d
     lazycache-gc --stale-code --missing-inputs
 
     Exit codes: 0 done; 1 failed; 2 usage, or --all without a confirmation; 130
     interrupted.
     """
+    dry_run = dry_run or simulate
     limits = GcLimits(**scope)
     if not limits.asks_for_anything:
         limits = GcLimits(**settings.limits()._asdict())
@@ -79,7 +82,9 @@ def gc(store_path: str | None, dry_run: bool, yes: bool, as_json: bool, **scope:
     if as_json:
         print_json(_document(store.path, plan, result))
     else:
-        _report(store, plan, result, is_report=is_report)
+        if simulate:
+            _show_kept(plan)
+        _report(store, plan, result, is_report=is_report, groups=not simulate)
 
 
 def _run(store: "Store", plan: GcPlan) -> GcResult:
@@ -99,9 +104,25 @@ def _run(store: "Store", plan: GcPlan) -> GcResult:
             raise click.exceptions.Exit(INTERRUPTED) from None
 
 
-def _report(store: "Store", plan: GcPlan, result: GcResult | None, *, is_report: bool) -> None:
+def _show_kept(plan: GcPlan) -> None:
+    if plan.kept:
+        print_table(
+            ("function~", "keeps>", "size>", "took to compute>-"),
+            (
+                (
+                    kept.function,
+                    f"{kept.results} of {kept.of_results}",
+                    size_text(kept.nbytes),
+                    f"{period_text(kept.seconds)} of {period_text(kept.of_seconds)}",
+                )
+                for kept in plan.kept
+            ),
+        )
+
+
+def _report(store: "Store", plan: GcPlan, result: GcResult | None, *, is_report: bool, groups: bool) -> None:
     say(f"store: {store.path}")
-    if plan.groups:
+    if groups and plan.groups:
         print_table(
             ("function~", "why", "results>", "frees>", "took to compute>-"),
             (
@@ -137,7 +158,7 @@ def _report(store: "Store", plan: GcPlan, result: GcResult | None, *, is_report:
 
 def _empty_plan(limits: GcLimits) -> GcPlan:
     none = np.empty(0, int)
-    return GcPlan(limits, 0.0, none, none, [], (), 0, 0, 0, 0, 0, 0, (), (), 0)
+    return GcPlan(limits, 0.0, none, none, [], (), (), 0, 0, 0, 0, 0, 0, (), (), 0)
 
 
 def _document(path: str, plan: GcPlan, result: GcResult | None) -> dict[str, Any]:
@@ -147,6 +168,7 @@ def _document(path: str, plan: GcPlan, result: GcResult | None) -> dict[str, Any
         "results": {"dropped": plan.results, "kept": plan.kept_results, "pinned": plan.pinned_results},
         "bytes": {"before": plan.total_bytes, "freed": plan.freed_bytes, "after": plan.remaining_bytes},
         "groups": [group._asdict() for group in plan.groups],
+        "kept": [kept._asdict() for kept in plan.kept],
         "entries": [
             {
                 "key": drop.key.hex(),

@@ -115,6 +115,23 @@ def test_a_dry_run_says_what_a_run_does(run: Run, store: Store) -> None:
     assert object_bytes(store) <= 400_000
 
 
+def test_a_simulation_tells_what_a_limit_keeps(run: Run, store: Store) -> None:
+    shown = run("gc", "--max-size", "400kB", "--simulate")
+    lines = [line.split("\t") for line in shown.stdout.splitlines()]
+    assert lines[0] == ["function", "keeps", "size", "took to compute"]
+    assert "nothing was changed" in shown.stderr
+    told = json.loads(run("gc", "--max-size", "400kB", "--simulate", "--json").stdout)
+    assert (told["changed"], count(store)) == (False, 11)
+    assert [line[1] for line in lines[1:]] == [f"{kept['results']} of {kept['of_results']}" for kept in told["kept"]]
+    assert sum(kept["of_results"] for kept in told["kept"]) == 10
+    assert sum(kept["nbytes"] for kept in told["kept"]) == told["bytes"]["after"]
+    run("gc", "--max-size", "400kB")
+    left = {each["function"]: each for each in json.loads(run("stats", "--json").stdout)["functions"]}
+    for kept in told["kept"]:
+        assert kept["results"] == left.get(kept["function"], {"results": 0})["results"]
+        assert kept["seconds"] == pytest.approx(left.get(kept["function"], {"seconds": 0.0})["seconds"])
+
+
 def test_gc_names_functions_first(run: Run) -> None:
     result = run("gc", "--max-age", "45d", "--dry-run")
     lines = [line.split("\t") for line in result.stdout.splitlines()]

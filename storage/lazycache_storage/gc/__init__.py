@@ -5,7 +5,7 @@ Nothing is dropped unless the limits ask for it.
 
 from lazycache_storage.gc.leftovers import Leftover
 from lazycache_storage.gc.limits import GcLimits
-from lazycache_storage.gc.plan import Drop, GcPlan, Group, plan_gc
+from lazycache_storage.gc.plan import Drop, GcPlan, Group, Kept, plan_gc
 from lazycache_storage.gc.results import Results
 from lazycache_storage.gc.run import GcResult, run_gc
 from lazycache_storage.gc.survey import Survey, result_number, take_survey
@@ -19,6 +19,7 @@ __all__ = [
     "GcPlan",
     "GcResult",
     "Group",
+    "Kept",
     "Leftover",
     "Results",
     "Survey",

@@ -63,6 +63,28 @@ class Group(NamedTuple):
     seconds: float
 
 
+class Kept(NamedTuple):
+    """What a plan keeps of one function.
+
+    Attributes
+    ----------
+    function : str
+    results, of_results : int
+        How many stay, of how many there are.
+    nbytes : int
+        What those that stay take; an object goes to the account of one result that holds it.
+    seconds, of_seconds : float
+        What computing them took, those that stay and all.
+    """
+
+    function: str
+    results: int
+    of_results: int
+    nbytes: int
+    seconds: float
+    of_seconds: float
+
+
 @dataclass(frozen=True)
 class GcPlan:
     """What a collection drops and why, what it frees and what stays.
@@ -78,6 +100,8 @@ class GcPlan:
         For each row an index into ``REASONS``.
     groups : tuple of Group
         The same by function and reason, largest first.
+    kept : tuple of Kept
+        What stays, by function, what took longest to compute first.
     results, kept_results, pinned_results : int
         How many results go, stay, and stay because they are pinned.
     total_bytes, freed_bytes : int
@@ -98,6 +122,7 @@ class GcPlan:
     reasons: "NDArray[Any]"
     names: list[str]
     groups: tuple[Group, ...]
+    kept: tuple[Kept, ...]
     results: int
     kept_results: int
     pinned_results: int
@@ -196,6 +221,7 @@ def choose(
         reasons=reasons[order],
         names=survey.names,
         groups=_groups(survey, results, reasons, order),
+        kept=_kept(survey, results, stays, kept),
         results=len(gone),
         kept_results=len(kept),
         pinned_results=int(results.pinned.sum()),
@@ -291,3 +317,21 @@ def _freed_by_row(survey: Survey, results: Results, reasons: "NDArray[Any]") -> 
     released = ~needed[objects]
     np.add.at(freed, results.row_of_ref[first[released]], results.object_bytes[objects[released]])
     return freed
+
+
+def _kept(survey: Survey, results: Results, stays: "NDArray[Any]", kept: "NDArray[Any]") -> tuple[Kept, ...]:
+    count = len(survey.names)
+    nbytes = survey.rows["bytes"] * stays
+    held = np.flatnonzero(stays[results.row_of_ref])
+    objects, first = np.unique(results.object_of_ref[held], return_index=True)
+    np.add.at(nbytes, results.row_of_ref[held[first]], results.object_bytes[objects])
+    columns = (
+        np.bincount(results.function[kept], minlength=count),
+        np.bincount(results.function, minlength=count),
+        np.bincount(survey.rows["function"], nbytes, count),
+        np.bincount(results.function[kept], results.seconds[kept], count),
+        np.bincount(results.function, results.seconds, count),
+    )
+    lines = zip(survey.names, *(column.tolist() for column in columns), strict=True)
+    functions = (Kept(name, stay, all_, int(size), took, all_took) for name, stay, all_, size, took, all_took in lines)
+    return tuple(sorted((each for each in functions if each.of_results), key=lambda each: -each.of_seconds))
