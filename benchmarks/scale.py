@@ -11,7 +11,7 @@ SIZES = (1_000, 100_000, 1_000_000)
 FILL = """
 import hashlib, msgspec, lazycache, diskcache
 from lazycache_storage.digest import Digest
-from lazycache_storage import accounts
+from lazycache_storage.index import accounts
 from lazycache_storage.record import encode_record
 from lazycache_storage.store import Store
 @lazycache.pure(version=1, name="bench.double")

@@ -37,11 +37,11 @@ def work(first):
 def double(x):
     return 2 * x
 if kind == "engine":
-    import filelock, lazycache_storage._diskcache
+    import filelock, lazycache_storage.index._diskcache
     from lazycache_storage.store import Store
     Store(folder + "/store").close()
 elif kind == "lazycache":
-    import lazycache, filelock, lazycache_storage._diskcache
+    import lazycache, filelock, lazycache_storage.index._diskcache
     function = lazycache.pure(version=1, name="bench.double")(double)
     lazycache.Cache(folder + "/store")(function(-1))
     cache = lazycache.Cache(folder + "/store")

@@ -13,7 +13,10 @@ from lazycache.current import in_context
 from lazycache.digests import digest, register_immutable, register_type
 from lazycache.errors import InputChangedError, LazyCacheError, LazyCacheWarning, UnhashableError
 from lazycache.execution import compute
-from lazycache.expressions import Node, computed, lazy
+from lazycache.expressions.keys import key
+from lazycache.expressions.nodes import register_collection as _register_collection
+from lazycache.expressions.nodes import register_drawing as _register_drawing
+from lazycache.expressions.tree import Node, computed, lazy
 from lazycache.files import (
     hash_by_file_content,
     hash_by_file_date,
@@ -22,9 +25,6 @@ from lazycache.files import (
     ignore,
     unordered,
 )
-from lazycache.keys import key
-from lazycache.nodes import register_collection as _register_collection
-from lazycache.nodes import register_drawing as _register_drawing
 from lazycache.purity import pure
 
 __all__ = [

@@ -12,10 +12,10 @@ from typing import Any
 
 from lazycache import current
 from lazycache.blocks import in_memory, whole
-from lazycache.expressions import HashedLeaf, Node
+from lazycache.expressions.nodes import Callee
+from lazycache.expressions.tree import HashedLeaf, Node
 from lazycache.files import mark_young
 from lazycache.graph import find_roots, substitute
-from lazycache.nodes import Callee
 from lazycache.protection import protect
 from lazycache.show import summary
 from lazycache_storage.record import FileState

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from lazycache.nests import find_nodes, substitute
-from lazycache.nodes import Node, inner_first
-from lazycache.placement import refuse_hidden
+from lazycache.expressions.nests import find_nodes, substitute
+from lazycache.expressions.nodes import Node, inner_first
+from lazycache.expressions.placement import refuse_hidden
 
 __all__ = ["ascend", "depths", "descend", "find_nodes", "find_roots", "substitute", "to_queue"]
 

@@ -67,7 +67,7 @@ def is_unchangeable(value: Any) -> bool:
 
 def _read_only(array: Array) -> Array:
     # A hit of a number finds the library small.
-    from lazycache_storage.arrays import sealed
+    from lazycache_storage.objects.arrays import sealed
 
     dtype = array.dtype
     if dtype.names is not None:

@@ -11,10 +11,10 @@ import re
 from typing import Any
 
 from lazycache.errors import LazyCacheError
-from lazycache.keys import known_key
-from lazycache.nests import is_nest, members, postorder
-from lazycache.nodes import Node, register_text
-from lazycache.operators import ATOM, COMPARISON, POWER, PRIMARY, UNARY
+from lazycache.expressions.keys import known_key
+from lazycache.expressions.nests import is_nest, members, postorder
+from lazycache.expressions.nodes import Node, register_text
+from lazycache.expressions.operators import ATOM, COMPARISON, POWER, PRIMARY, UNARY
 from lazycache.valuetext import clip, constant_text, inline_text, value_text
 from lazycache_storage.digest import digest_of_token
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lazycache.nests import NATIVES, is_nest, members
+from lazycache.expressions.nests import NATIVES, is_nest, members
 
 _LONG = 60
 _MOST_BITS = 256

@@ -13,8 +13,8 @@ from lazycache.array.infer.reductions import normalize_axis
 from lazycache.array.manipulation import expand_dims
 from lazycache.array.node import ArrayNode, from_shape, make
 from lazycache.array.operands import common_backend, operand
-from lazycache.expressions import build
-from lazycache.numpy_protocols import operation_of_function
+from lazycache.expressions.numpy_protocols import operation_of_function
+from lazycache.expressions.tree import build
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray

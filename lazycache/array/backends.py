@@ -13,7 +13,7 @@ import numpy as np
 
 from lazycache.array.stored import is_stored
 from lazycache.errors import NotComputedError
-from lazycache.nodes import Node
+from lazycache.expressions.nodes import Node
 
 NUMPY_RULES = frozenset({None, "numpy", "dask", "cupy", "array_api_strict"})
 """Backends whose result types are numpy's."""

@@ -17,7 +17,7 @@ from lazycache.array.manipulation import plain_ints
 from lazycache.array.node import make
 from lazycache.array.operands import common_backend, operand
 from lazycache.array.searching import parts
-from lazycache.nodes import NO_KWARGS
+from lazycache.expressions.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray

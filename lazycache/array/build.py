@@ -22,9 +22,9 @@ from lazycache.array.infer.dtypes import (
 from lazycache.array.node import ArrayNode, make
 from lazycache.array.operands import Operand, common_backend, operand, try_operand
 from lazycache.array.table import BY_METHOD, BY_NAME, Elementwise
-from lazycache.expressions import build
-from lazycache.nodes import NO_KWARGS, Node
-from lazycache.operators import BINARY_OPERATIONS
+from lazycache.expressions.nodes import NO_KWARGS, Node
+from lazycache.expressions.operators import BINARY_OPERATIONS
+from lazycache.expressions.tree import build
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray

@@ -17,8 +17,8 @@ from lazycache.array.infer.ranges import extent
 from lazycache.array.infer.reductions import normalize_axis
 from lazycache.array.node import ArrayNode, as_sizes, from_data, make, make_call, refusal
 from lazycache.array.operands import Operand, common_backend, operand
-from lazycache.nests import find_nodes
-from lazycache.nodes import NO_KWARGS, Node
+from lazycache.expressions.nests import find_nodes
+from lazycache.expressions.nodes import NO_KWARGS, Node
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray

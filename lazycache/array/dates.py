@@ -12,7 +12,7 @@ from lazycache.array.infer.broadcasting import broadcast
 from lazycache.array.infer.dtypes import BOOL, INT64, DType
 from lazycache.array.node import make
 from lazycache.array.operands import Operand, common_backend, operand
-from lazycache.nodes import NO_KWARGS
+from lazycache.expressions.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray

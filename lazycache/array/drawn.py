@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lazycache.nodes import drawing
+from lazycache.expressions.nodes import drawing
 
 
 class Drawn:

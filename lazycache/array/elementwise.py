@@ -24,7 +24,7 @@ from lazycache.array.infer.dtypes import (
 from lazycache.array.node import make
 from lazycache.array.operands import common_backend, operand
 from lazycache.array.reductions import refuse_out
-from lazycache.nodes import NO_KWARGS
+from lazycache.expressions.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray

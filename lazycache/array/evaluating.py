@@ -9,9 +9,9 @@ from lazycache.array.node import ArrayNode
 from lazycache.blocks import whole
 from lazycache.codegen.calls import Call
 from lazycache.evaluation import annotate, call_operation
+from lazycache.expressions.nests import NATIVES, find_nodes, is_nest, substitute
+from lazycache.expressions.nodes import Node, inner_first
 from lazycache.graph import find_roots
-from lazycache.nests import NATIVES, find_nodes, is_nest, substitute
-from lazycache.nodes import Node, inner_first
 
 
 def compute(lz: Any) -> Any:

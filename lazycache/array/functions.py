@@ -12,7 +12,7 @@ import numpy as np
 from lazycache.array import backends
 from lazycache.array.implementations import FALLBACK, FOREIGN, OWN
 from lazycache.errors import UnboundVariableError
-from lazycache.operators import PRIMARY, Kind
+from lazycache.expressions.operators import PRIMARY, Kind
 
 
 class ArrayFunction:
@@ -31,7 +31,7 @@ class ArrayFunction:
     n_outputs : int, optional
         The length of the tuple it returns.
     kind, precedence
-        How it is printed; see `lazycache.operators`.
+        How it is printed; see `lazycache.expressions.operators`.
     """
 
     __slots__ = (

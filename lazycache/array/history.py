@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from lazycache.array.infer.broadcasting import size_of
 from lazycache.array.node import ArrayNode
+from lazycache.expressions.nodes import Node
 from lazycache.graph import ascend
-from lazycache.nodes import Node
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray

@@ -15,8 +15,8 @@ from lazycache.array.infer.reductions import normalize_axis
 from lazycache.array.node import ArrayNode, from_data, make, make_leaf
 from lazycache.array.operands import Operand, operand
 from lazycache.array.sharing import active, argument_key
-from lazycache.nests import find_nodes
-from lazycache.nodes import NO_KWARGS, Node
+from lazycache.expressions.nests import find_nodes
+from lazycache.expressions.nodes import NO_KWARGS, Node
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray

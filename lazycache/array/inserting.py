@@ -16,8 +16,8 @@ from lazycache.array.infer.reductions import normalize_axes, normalize_axis
 from lazycache.array.manipulation import plain_ints
 from lazycache.array.node import make
 from lazycache.array.operands import Operand, common_backend, known_value, operand
-from lazycache.nests import find_nodes
-from lazycache.nodes import NO_KWARGS, Node
+from lazycache.expressions.nests import find_nodes
+from lazycache.expressions.nodes import NO_KWARGS, Node
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lazycache import pickling
 from lazycache.array import backends, elementwise, manipulation, node
 from lazycache.array.drawn import Drawn
 from lazycache.array.evaluating import compute, compute_constants, settle, settle_one
@@ -18,8 +17,9 @@ from lazycache.array.infer.broadcasting import size_of
 from lazycache.array.methods import Methods, Operators
 from lazycache.array.node import PLACEHOLDER, ArrayNode
 from lazycache.blocks import whole
+from lazycache.expressions import pickling
+from lazycache.expressions.nodes import Node
 from lazycache.graph import ascend, descend
-from lazycache.nodes import Node
 
 if TYPE_CHECKING:
     from lazycache.codegen import Function

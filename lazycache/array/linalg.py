@@ -23,7 +23,7 @@ from lazycache.array.products import outer as _outer
 from lazycache.array.products import trace as _trace
 from lazycache.array.searching import parts
 from lazycache.array.tensors import tensorinv, tensorsolve
-from lazycache.nodes import NO_KWARGS
+from lazycache.expressions.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray

@@ -22,9 +22,9 @@ from lazycache.array.backends import numpy_dtype
 from lazycache.array.build import binary_operator, is_table, reflected_operator, unary_operator
 from lazycache.array.operands import Operand, operand, try_operand
 from lazycache.errors import NotComputedError
-from lazycache.expressions import build
-from lazycache.nodes import NO_KWARGS, Node
-from lazycache.operators import BINARY_OPERATIONS
+from lazycache.expressions.nodes import NO_KWARGS, Node
+from lazycache.expressions.operators import BINARY_OPERATIONS
+from lazycache.expressions.tree import build
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray

@@ -23,10 +23,10 @@ from lazycache.array.infer import Shape
 from lazycache.array.infer.dtypes import DType
 from lazycache.array.sharing import active, call_key
 from lazycache.array.stored import Stored, is_stored
-from lazycache.expressions import coerce
-from lazycache.freezing import freeze, refreeze
-from lazycache.nests import NATIVES, find_nodes, is_nest, members, postorder, rebuild
-from lazycache.nodes import NO_FILES, NO_KWARGS, Node, join_ropes
+from lazycache.expressions.freezing import freeze, refreeze
+from lazycache.expressions.nests import NATIVES, find_nodes, is_nest, members, postorder, rebuild
+from lazycache.expressions.nodes import NO_FILES, NO_KWARGS, Node, join_ropes
+from lazycache.expressions.tree import coerce
 from lazycache_storage.digest import Digest
 
 if TYPE_CHECKING:

@@ -22,10 +22,10 @@ from lazycache.array.numpy_calls import translation
 from lazycache.array.operands import common_backend, operand
 from lazycache.array.products import product_dtype, trace
 from lazycache.errors import NotComputedError
-from lazycache.expressions import build
-from lazycache.nests import find_nodes
-from lazycache.nodes import NO_KWARGS
-from lazycache.numpy_protocols import operation_of_function
+from lazycache.expressions.nests import find_nodes
+from lazycache.expressions.nodes import NO_KWARGS
+from lazycache.expressions.numpy_protocols import operation_of_function
+from lazycache.expressions.tree import build
 
 
 @cache

@@ -11,8 +11,8 @@ from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import size_of
 from lazycache.array.infer.dtypes import BOOL, DType
 from lazycache.array.node import ArrayNode, from_data
-from lazycache.nests import find_nodes
-from lazycache.nodes import Node
+from lazycache.expressions.nests import find_nodes
+from lazycache.expressions.nodes import Node
 
 
 class Operand:

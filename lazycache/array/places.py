@@ -14,7 +14,7 @@ from lazycache.array.node import ArrayNode, make
 from lazycache.array.operands import common_backend, known_value, operand
 from lazycache.array.searching import nonzero, parts
 from lazycache.array.typing_functions import astype
-from lazycache.nodes import NO_KWARGS
+from lazycache.expressions.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray

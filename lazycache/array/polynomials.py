@@ -13,7 +13,7 @@ from lazycache.array.infer.dtypes import FLOAT64, INT64, DType, inexact_dtype, r
 from lazycache.array.node import make
 from lazycache.array.operands import Operand, common_backend, operand
 from lazycache.array.searching import parts
-from lazycache.nodes import NO_KWARGS
+from lazycache.expressions.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray

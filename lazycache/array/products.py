@@ -18,7 +18,7 @@ from lazycache.array.node import ArrayNode, make
 from lazycache.array.operands import Operand, common_backend, operand
 from lazycache.array.reductions import total_dtype
 from lazycache.errors import NotComputedError
-from lazycache.nodes import NO_KWARGS
+from lazycache.expressions.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray

@@ -29,7 +29,7 @@ from lazycache.array.manipulation import (
 from lazycache.array.node import make
 from lazycache.array.operands import Operand, common_backend, known_value, operand
 from lazycache.array.searching import check_places, parts
-from lazycache.nodes import NO_KWARGS
+from lazycache.expressions.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray

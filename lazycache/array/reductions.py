@@ -32,8 +32,8 @@ from lazycache.array.infer.reductions import (
 )
 from lazycache.array.node import make
 from lazycache.array.operands import Operand, operand
-from lazycache.nests import find_nodes
-from lazycache.nodes import NO_KWARGS, Node
+from lazycache.expressions.nests import find_nodes
+from lazycache.expressions.nodes import NO_KWARGS, Node
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray

@@ -16,8 +16,8 @@ from lazycache.array.infer.dtypes import BOOL, DType, result_type
 from lazycache.array.infer.reductions import normalize_axis
 from lazycache.array.node import make
 from lazycache.array.operands import Operand, common_backend, operand
-from lazycache.nests import find_nodes
-from lazycache.nodes import NO_KWARGS
+from lazycache.expressions.nests import find_nodes
+from lazycache.expressions.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray

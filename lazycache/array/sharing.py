@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from lazycache.nodes import Node
+from lazycache.expressions.nodes import Node
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lazycache.array.functions import OPERATORS, ArrayFunction, array_function
-from lazycache.operators import BINARY, UNARY_OPERATORS, Kind
+from lazycache.expressions.operators import BINARY, UNARY_OPERATORS, Kind
 
 
 class Elementwise(NamedTuple):

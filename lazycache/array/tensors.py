@@ -14,7 +14,7 @@ from lazycache.array.infer.dtypes import inexact_dtype, result_type
 from lazycache.array.infer.reductions import normalize_axis
 from lazycache.array.node import make
 from lazycache.array.operands import common_backend, operand
-from lazycache.nodes import NO_KWARGS
+from lazycache.expressions.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray

@@ -10,8 +10,8 @@ from lazycache.array.lazyarray import LazyArray, Variable
 from lazycache.array.node import ArrayNode
 from lazycache.array.operands import operand
 from lazycache.codegen import Function
-from lazycache.nests import transform
-from lazycache.nodes import Node
+from lazycache.expressions.nests import transform
+from lazycache.expressions.nodes import Node
 
 
 def trace(x: Any, /, *args: Any, **kwargs: Any) -> Any:

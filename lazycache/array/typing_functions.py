@@ -13,7 +13,7 @@ from lazycache.array.infer.dtypes import result_type as promote
 from lazycache.array.node import ArrayNode, make
 from lazycache.array.operands import operand
 from lazycache.errors import NotComputedError
-from lazycache.nodes import Node
+from lazycache.expressions.nodes import Node
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray

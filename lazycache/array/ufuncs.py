@@ -24,10 +24,10 @@ from lazycache.array.operands import Operand, common_backend, known_value, opera
 from lazycache.array.reductions import plain_axis
 from lazycache.array.table import BY_UFUNC
 from lazycache.errors import NotComputedError
-from lazycache.expressions import build
-from lazycache.nests import find_nodes
-from lazycache.nodes import NO_KWARGS, Node
-from lazycache.numpy_protocols import operation_of_ufunc
+from lazycache.expressions.nests import find_nodes
+from lazycache.expressions.nodes import NO_KWARGS, Node
+from lazycache.expressions.numpy_protocols import operation_of_ufunc
+from lazycache.expressions.tree import build
 
 # Reductions that the namespace has, with what they can be told.
 _REDUCTIONS: dict[np.ufunc, tuple[str, frozenset[str]]] = {

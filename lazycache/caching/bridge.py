@@ -18,9 +18,9 @@ from lazycache.caching.durations import Durations
 from lazycache.caching.layers import Layer, open_store, why_refused
 from lazycache.caching.upkeep import Upkeep
 from lazycache.evaluation import MISSING, PLAIN
-from lazycache.expressions import Node
+from lazycache.expressions.keys import key as key_of
+from lazycache.expressions.tree import Node
 from lazycache.graph import find_roots, substitute
-from lazycache.keys import key as key_of
 from lazycache_storage.digest import Digest
 from lazycache_storage.signing import Signer
 

@@ -14,7 +14,7 @@ from lazycache_storage.digest import Digest
 
 if TYPE_CHECKING:
     from lazycache.caching.guard import GuardedStore
-    from lazycache.nodes import Node
+    from lazycache.expressions.nodes import Node
     from lazycache.purity import PureFunction
 
 

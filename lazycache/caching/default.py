@@ -11,7 +11,7 @@ from lazycache import settings
 if TYPE_CHECKING:
     from lazycache.caching.bridge import Cache
     from lazycache.caching.explanation import Explanation
-    from lazycache.expressions import Node
+    from lazycache.expressions.tree import Node
 
 _entered: ContextVar[Cache | None] = ContextVar("lazycache_default_cache", default=None)
 _by_settings: dict[tuple[Any, ...], Cache] = {}

@@ -14,9 +14,9 @@ import numpy as np
 from lazycache import digests
 from lazycache.caching.codes import code_identity
 from lazycache.errors import UnhashableError
-from lazycache.expressions import HashedLeaf, Node, computed
-from lazycache.keys import nest_token, node_token
-from lazycache.nests import find_nodes
+from lazycache.expressions.keys import nest_token, node_token
+from lazycache.expressions.nests import find_nodes
+from lazycache.expressions.tree import HashedLeaf, Node, computed
 from lazycache.show import summary
 from lazycache.valuetext import content_text, value_text
 

@@ -10,7 +10,7 @@ from lazycache_storage.digest import Digest
 
 if TYPE_CHECKING:
     from lazycache.caching.guard import GuardedStore
-    from lazycache.nodes import Node
+    from lazycache.expressions.nodes import Node
 
 WORTH_TELLING_SECONDS = 1.0
 """Nobody waits long for a shorter call."""

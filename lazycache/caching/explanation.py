@@ -13,8 +13,8 @@ from lazycache.caching.details import describe, packages_of
 from lazycache.caching.filechanges import file_change
 from lazycache.caching.layers import why_refused
 from lazycache.caching.run import CachedEvaluation
-from lazycache.expressions import Node
-from lazycache.keys import key as key_of
+from lazycache.expressions.keys import key as key_of
+from lazycache.expressions.tree import Node
 from lazycache.show import summary
 from lazycache.telling import period_text
 from lazycache_storage.record import Record

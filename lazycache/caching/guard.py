@@ -37,10 +37,10 @@ from lazycache_storage.store import Store
 if TYPE_CHECKING:
     import zarr
 
-    from lazycache.nodes import Node
+    from lazycache.expressions.nodes import Node
     from lazycache_storage.gc import Trimmer
+    from lazycache_storage.objects.spooling import Spool
     from lazycache_storage.record import FileState, Record
-    from lazycache_storage.spooling import Spool
 
 LOOK_AT_SPACE_BYTES = 4 << 20
 """After storing so much, it is looked how much space there is left."""
@@ -222,7 +222,7 @@ class GuardedStore:
 
     def spool(self, shape: tuple[int, ...], dtype: np.dtype[Any], chunking: Any, what: str) -> Spool | None:
         """Return what takes an array piece by piece; None, and a warning, if the store cannot have it."""
-        from lazycache_storage.spooling import spool_into
+        from lazycache_storage.objects.spooling import spool_into
 
         try:
             return self.ask("store a result", lambda store: spool_into(store.path, shape, dtype, chunking))

@@ -13,8 +13,8 @@ import msgspec
 
 from lazycache import current, files
 from lazycache.errors import InputChangedError
-from lazycache.expressions import HashedLeaf, Node, computed
-from lazycache.keys import call_key
+from lazycache.expressions.keys import call_key
+from lazycache.expressions.tree import HashedLeaf, Node, computed
 from lazycache_storage.digest import Digest
 from lazycache_storage.record import FileState
 

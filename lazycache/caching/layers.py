@@ -26,7 +26,7 @@ from lazycache_storage.digest import Digest
 if TYPE_CHECKING:
     import zarr
 
-    from lazycache.expressions import Node
+    from lazycache.expressions.tree import Node
     from lazycache_storage.record import Record
 
 _ABOUT_THE_PLACE = frozenset(("format", "kind", "payload", "blob", "objects", "nbytes", "files", "signature"))

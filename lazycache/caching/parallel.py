@@ -21,9 +21,9 @@ from lazycache.execution.schedule import Schedule
 from lazycache.execution.shipping import Surroundings
 from lazycache.execution.stand_ins import GivenResult, StoredResult, detach
 from lazycache.execution.workers import Workers, find_workers
-from lazycache.expressions import Node
+from lazycache.expressions.keys import node_token
+from lazycache.expressions.tree import Node
 from lazycache.graph import find_roots, substitute
-from lazycache.keys import node_token
 from lazycache.show import summary
 
 if TYPE_CHECKING:

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from lazycache.caching.bridge import Cache
     from lazycache.caching.guard import GuardedStore
-    from lazycache.nodes import Node
-    from lazycache_storage.chunked import Chunking
+    from lazycache.expressions.nodes import Node
+    from lazycache_storage.objects.chunked import Chunking
+    from lazycache_storage.objects.spooling import Spool, Spooled
     from lazycache_storage.record import FileState, Record
-    from lazycache_storage.spooling import Spool, Spooled
 
 WHOLE_BELOW = 1 << 20
 """Smaller results are put together in memory and stored like any array."""
@@ -45,7 +45,7 @@ def chunking_of(function: Any) -> Chunking | None:
     """Return how the options of a function say that arrays are to be cut, or None if they do not."""
     if not function.is_pure or (function.chunks is None and function.shards is None and function.compressors is None):
         return None
-    from lazycache_storage.chunked import Chunking
+    from lazycache_storage.objects.chunked import Chunking
 
     return Chunking(
         chunks="auto" if function.chunks is None else function.chunks,
@@ -97,7 +97,7 @@ class Collector:
 
     def _map(self, source: Any) -> Any:
         """Return a dask array as one in memory, or over a file that goes when nobody uses it any more."""
-        from lazycache_storage.spooling import Spooled
+        from lazycache_storage.objects.spooling import Spooled
 
         part = self._gather(source, None)
         if not isinstance(part, Spooled):
@@ -127,7 +127,7 @@ class Collector:
 
     def _chunking_for(self, source: Any) -> Chunking | None:
         if self._chunking is None and isinstance(source, Blocks) and source.chunks is not None:
-            from lazycache_storage.chunked import Chunking
+            from lazycache_storage.objects.chunked import Chunking
 
             return Chunking(chunks=source.chunks)
         return self._chunking
@@ -167,7 +167,7 @@ def open_array(cache: Cache, node: Node) -> zarr.Array[Any]:
     """Return the stored array of a node, see `Cache.open`."""
     import zarr
 
-    from lazycache_storage.zarrhandle import as_zarr
+    from lazycache_storage.objects.zarrhandle import as_zarr
 
     found = _open_stored(cache, node)
     if found is not None:
@@ -185,7 +185,7 @@ def open_array(cache: Cache, node: Node) -> zarr.Array[Any]:
 
 
 def _open_stored(cache: Cache, node: Node) -> zarr.Array[Any] | None:
-    from lazycache_storage.zarrhandle import StrictStore
+    from lazycache_storage.objects.zarrhandle import StrictStore
 
     record = cache._record_of(node)
     found = None if record is None else cache._guard.open_array(record)
@@ -196,7 +196,7 @@ def _open_stored(cache: Cache, node: Node) -> zarr.Array[Any] | None:
 
 def opened(value: Any, node: Node) -> Any:
     """Return the result of `node`, which could not be stored, as arrays of the pieces that were written."""
-    from lazycache_storage.spooling import Spooled
+    from lazycache_storage.objects.spooling import Spooled
 
     try:
         return replace_members(value, lambda part: isinstance(part, Spooled), _open_spooled)
@@ -206,14 +206,14 @@ def opened(value: Any, node: Node) -> Any:
 
 
 def _open_spooled(part: Spooled) -> Any:
-    from lazycache_storage.objects import open_array
+    from lazycache_storage.objects.objects import open_array
 
     return open_array(part.written.path, part.written.ref)
 
 
 def _tokens(value: Any) -> Iterator[tuple[Any, bytes]]:
     """Iterate over the parts of a result that are in the store already, and what stands for them in keys."""
-    from lazycache_storage.spooling import Spooled
+    from lazycache_storage.objects.spooling import Spooled
 
     members = value.values() if type(value) is dict else value if type(value) in (tuple, list) else (value,)
     return ((part, part.token) for part in members if isinstance(part, Spooled))

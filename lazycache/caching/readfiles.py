@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING
 
 from lazycache.caching import inputs
-from lazycache.expressions import HashedLeaf, Node
+from lazycache.expressions.tree import HashedLeaf, Node
 from lazycache.files import mark_young
 
 if TYPE_CHECKING:

@@ -17,18 +17,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 # What storing needs is there before a body runs: it may leave no descriptor for an import.
-import lazycache_storage.pickles
-import lazycache_storage.publishing  # noqa: F401
+import lazycache_storage.publishing
+import lazycache_storage.values.pickles  # noqa: F401
 from lazycache import current
 from lazycache.caching import inputs, pieces
 from lazycache.caching.cycles import refuse_cycle
 from lazycache.caching.details import describe
 from lazycache.caching.readfiles import ReadFiles
 from lazycache.evaluation import MISSING, Evaluation, annotate, call_operation, call_pure, gather, leaf_value
-from lazycache.expressions import HashedLeaf, Node
+from lazycache.expressions.keys import call_key as key_of_call
+from lazycache.expressions.keys import node_token, take_keys
+from lazycache.expressions.tree import HashedLeaf, Node
 from lazycache.files import mark_young
-from lazycache.keys import call_key as key_of_call
-from lazycache.keys import node_token, take_keys
 from lazycache.show import summary
 from lazycache_storage.digest import Digest
 

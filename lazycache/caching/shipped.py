@@ -10,7 +10,7 @@ from lazycache.caching.run import CachedEvaluation, Outcome
 from lazycache.errors import LazyCacheError
 from lazycache.evaluation import MISSING
 from lazycache.execution.stand_ins import StoredResult
-from lazycache.expressions import Node
+from lazycache.expressions.tree import Node
 from lazycache_storage.digest import Digest
 
 if TYPE_CHECKING:

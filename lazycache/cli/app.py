@@ -14,7 +14,7 @@ from lazycache.errors import LazyCacheError, LazyCacheWarning, SettingError
 from lazycache_storage import layout
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import ReadOnlyStoreError
-from lazycache_storage.index import is_broken
+from lazycache_storage.index.index import is_broken
 from lazycache_storage.record import Record, decode_record
 
 if TYPE_CHECKING:

@@ -30,9 +30,9 @@ from lazycache.cli.output import (
     time_text,
 )
 from lazycache.telling import period_text
-from lazycache_storage.accounts import label
 from lazycache_storage.errors import CorruptEntryError
 from lazycache_storage.gc import GcLimits, Results, take_survey
+from lazycache_storage.index.accounts import label
 from lazycache_storage.record import Record, decode_record
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import Any
 
 from lazycache import current
 from lazycache.blocks import in_memory
-from lazycache.expressions import build, computed
-from lazycache.nests import is_nest, transform
-from lazycache.nodes import Node
-from lazycache.operators import GETITEM
+from lazycache.expressions.nests import is_nest, transform
+from lazycache.expressions.nodes import Node
+from lazycache.expressions.operators import GETITEM
+from lazycache.expressions.tree import build, computed
 from lazycache.protection import protect
 
 _EVALUATED = build(GETITEM, (computed(()), 0), {})

@@ -12,9 +12,9 @@ from lazycache.codegen.program import Program
 from lazycache.codegen.steps import Step, needed
 from lazycache.codegen.texts import Slot
 from lazycache.digests import Memo, digest, snapshot
+from lazycache.expressions.nests import is_nest, members, substitute
+from lazycache.expressions.nodes import Node
 from lazycache.graph import find_roots
-from lazycache.nests import is_nest, members, substitute
-from lazycache.nodes import Node
 
 
 class Function:

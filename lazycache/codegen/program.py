@@ -8,9 +8,9 @@ from typing import Any
 from lazycache.codegen.calls import Call
 from lazycache.codegen.steps import Step, needed
 from lazycache.codegen.templates import PLACE, Templates
-from lazycache.nests import find_nodes
-from lazycache.nodes import Node
-from lazycache.operators import COMPARISON, POWER, PRIMARY
+from lazycache.expressions.nests import find_nodes
+from lazycache.expressions.nodes import Node
+from lazycache.expressions.operators import COMPARISON, POWER, PRIMARY
 
 # The compiler of Python recurses into what is nested.
 _DEEPEST = 16

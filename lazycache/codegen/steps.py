@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lazycache.nodes import Node
+from lazycache.expressions.nodes import Node
 
 
 class Step:

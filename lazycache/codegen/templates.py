@@ -14,8 +14,8 @@ from typing import Any
 from lazycache.codegen.calls import Call
 from lazycache.codegen.steps import Step
 from lazycache.codegen.texts import naming, text_of
-from lazycache.nests import NATIVES
-from lazycache.nodes import Node
+from lazycache.expressions.nests import NATIVES
+from lazycache.expressions.nodes import Node
 
 # No source that is written here has this character in it: `repr` escapes it.
 PLACE = "\0"

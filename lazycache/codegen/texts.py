@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lazycache.nests import find_nodes, is_nest, members, postorder, rebuild, substitute
-from lazycache.nodes import Node
+from lazycache.expressions.nests import find_nodes, is_nest, members, postorder, rebuild, substitute
+from lazycache.expressions.nodes import Node
 
 _LONGEST_INT = 2**63
 _LONGEST_TEXT = 200

@@ -17,8 +17,8 @@ from lazycache.draw.labels import INPUT, VARIABLE, function_of, is_array, is_inp
 from lazycache.draw.optional import need
 from lazycache.draw.recorded import KEYLESS, find_records
 from lazycache.draw.selecting import Selection
+from lazycache.expressions.nodes import Node
 from lazycache.graph import find_nodes
-from lazycache.nodes import Node
 from lazycache.valuetext import clip
 
 ColorBy = Literal["function", "variable", "size", "seconds", "cached"]

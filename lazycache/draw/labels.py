@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from lazycache.nodes import Node
-from lazycache.operators import ATOM
+from lazycache.expressions.nodes import Node
+from lazycache.expressions.operators import ATOM
 from lazycache.show import Text, _Printer, summary
 from lazycache.valuetext import clip
 

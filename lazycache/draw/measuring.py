@@ -9,8 +9,8 @@ import numpy as np
 
 from lazycache.draw.labels import function_of
 from lazycache.draw.selecting import roots_of
+from lazycache.expressions.nodes import Node
 from lazycache.graph import ascend
-from lazycache.nodes import Node
 
 Measure = Callable[[Any], float | None] | Literal["count", "sizein", "sizeout", "bytesin", "bytesout"]
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 from lazycache import current
 from lazycache.draw.labels import is_variable
 from lazycache.errors import LazyCacheError
-from lazycache.keys import key
-from lazycache.nodes import Node
+from lazycache.expressions.keys import key
+from lazycache.expressions.nodes import Node
 
 KEYLESS: Final = "without a key"
 """In place of the record of a node that can have none."""

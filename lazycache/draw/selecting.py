@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from lazycache.expressions.nodes import Node
 from lazycache.graph import ascend, find_nodes
-from lazycache.nodes import Node
 
 MOST_NODES = 2000
 """Beyond this a picture shows what is next to the results, and says so."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from lazycache.draw.labels import full_text
 from lazycache.draw.selecting import roots_of
-from lazycache.nodes import Node
+from lazycache.expressions.nodes import Node
 
 _DEEPEST = 40
 """Levels of indentation that are written; without a bound a chain would take memory quadratic in its length."""

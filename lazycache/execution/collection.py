@@ -8,9 +8,9 @@ from typing import Any
 
 from lazycache.evaluation import PLAIN, Evaluation
 from lazycache.execution.stand_ins import StandIn, detach
-from lazycache.expressions import Node, computed
-from lazycache.keys import key, node_token
-from lazycache.nodes import inner_first
+from lazycache.expressions.keys import key, node_token
+from lazycache.expressions.nodes import inner_first
+from lazycache.expressions.tree import Node, computed
 
 
 class Argument(StandIn):

@@ -10,7 +10,7 @@ from lazycache.evaluation import MISSING, PLAIN, Evaluation, annotate, call_pure
 from lazycache.execution.schedule import Schedule
 from lazycache.execution.shipping import Surroundings
 from lazycache.execution.workers import Workers
-from lazycache.expressions import Node
+from lazycache.expressions.tree import Node
 from lazycache.graph import find_roots, substitute
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
-from lazycache import pickling
-from lazycache.expressions import Node
-from lazycache.nests import is_nest, substitute
-from lazycache.nodes import NO_FILES, NO_KWARGS
+from lazycache.expressions import pickling
+from lazycache.expressions.nests import is_nest, substitute
+from lazycache.expressions.nodes import NO_FILES, NO_KWARGS
+from lazycache.expressions.tree import Node
 from lazycache_storage.digest import Digest
 
 

@@ -101,10 +101,10 @@ def _is_logger(value: Any) -> bool:
 
 def _node(_walk: Walk, value: Any, _at: At) -> bytes | None:
     """A lazy expression never changes, and its key says what it is."""
-    nodes: Any = sys.modules.get("lazycache.nodes")
+    nodes: Any = sys.modules.get("lazycache.expressions.nodes")
     if nodes is None or not isinstance(value, nodes.Node):
         return None
-    from lazycache.keys import key
+    from lazycache.expressions.keys import key
 
     return part(b"node", key(value))
 

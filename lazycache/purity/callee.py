@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from lazycache import current
-from lazycache.expressions import HashedLeaf, Node, build, build_bound, computed
+from lazycache.expressions.nests import only_natives
+from lazycache.expressions.nodes import NO_KWARGS
+from lazycache.expressions.tree import HashedLeaf, Node, build, build_bound, computed
 from lazycache.files import Hasher, hash_argument, hasher_name, ignore
 from lazycache.graph import find_nodes, substitute
-from lazycache.nests import only_natives
-from lazycache.nodes import NO_KWARGS
 from lazycache.protection import protect
 from lazycache.purity import pickling
 from lazycache.purity.binding import Binder, make_binder, signature_of

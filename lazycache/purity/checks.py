@@ -11,9 +11,9 @@ import numpy as np
 
 from lazycache import digests, settings
 from lazycache.errors import PurityError, SettingError, UnhashableError
+from lazycache.expressions.nests import find_nodes
+from lazycache.expressions.nodes import Node
 from lazycache.files import Hasher, ignore
-from lazycache.nests import find_nodes
-from lazycache.nodes import Node
 from lazycache.purity.bound import BoundPure
 from lazycache.purity.callee import Options, PureFunction
 from lazycache.purity.naming import name_of

@@ -10,8 +10,8 @@ from typing import Any
 
 from lazycache import digests
 from lazycache.errors import UnhashableError
-from lazycache.keys import key
-from lazycache.nodes import Node
+from lazycache.expressions.keys import key
+from lazycache.expressions.nodes import Node
 from lazycache.purity.naming import name_of
 
 

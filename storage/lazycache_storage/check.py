@@ -10,19 +10,20 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from lazycache_storage import accounts, founding, fsio, layout, modes, trust
-from lazycache_storage.accounts import tree_size
+from lazycache_storage import founding, fsio, layout, modes, trust
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError, UntrustedArrayError
 from lazycache_storage.gc.leftovers import find_leftovers, object_paths, remove_leftover
 from lazycache_storage.gc.survey import object_number
-from lazycache_storage.index import REF_PREFIX, Row, has_database, is_broken
+from lazycache_storage.index import accounts
+from lazycache_storage.index.accounts import tree_size
+from lazycache_storage.index.index import REF_PREFIX, Row, has_database, is_broken
 from lazycache_storage.layout import KEY_BYTES
-from lazycache_storage.objects import verify_object
+from lazycache_storage.objects.objects import verify_object
 from lazycache_storage.record import ObjectRef, Record, decode_record
 
 if TYPE_CHECKING:
-    from lazycache_storage.index import Transaction
+    from lazycache_storage.index.index import Transaction
     from lazycache_storage.store import Store
 
 FindingKind = Literal[

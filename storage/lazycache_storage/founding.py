@@ -10,7 +10,7 @@ import msgspec
 
 from lazycache_storage import fsio, layout, machine, modes, trust
 from lazycache_storage.errors import CorruptEntryError, UnknownFormatError
-from lazycache_storage.index import Index, has_database
+from lazycache_storage.index.index import Index, has_database
 from lazycache_storage.locks import Claim
 
 log = logging.getLogger("lazycache")

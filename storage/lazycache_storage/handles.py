@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lazycache_storage import chunked, codec, dtypes, fsio, layout, objects, trust, zarrfiles
+from lazycache_storage import fsio, layout, trust
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError, NotStorableError
 from lazycache_storage.loading import is_from_another_boot, why_refused
+from lazycache_storage.objects import chunked, dtypes, objects, zarrfiles
 from lazycache_storage.record import ObjectRef, Record
+from lazycache_storage.values import codec
 
 if TYPE_CHECKING:
     import zarr
@@ -39,7 +41,7 @@ def open_result(store: "Store", record: Record) -> "zarr.Array[Any]":
     UntrustedArrayError
         If it is compressed, others may have made it, and it might be larger than it says.
     """
-    from lazycache_storage.zarrhandle import as_zarr
+    from lazycache_storage.objects.zarrhandle import as_zarr
 
     value: Any = None
     if record.kind == "plain" and record.blob is None:
@@ -53,7 +55,7 @@ def open_result(store: "Store", record: Record) -> "zarr.Array[Any]":
 
 
 def _open_object(store: "Store", record: Record, ref: ObjectRef) -> "zarr.Array[Any]":
-    from lazycache_storage.zarrhandle import open_zarr
+    from lazycache_storage.objects.zarrhandle import open_zarr
 
     path = layout.object_path(store.path, Digest(ref.name), ref.kind)
     fsio.refuse_links(path)

@@ -4,12 +4,13 @@ from typing import Any
 
 import msgspec
 
-from lazycache_storage import codec, fsio, layout, machine, trust
+from lazycache_storage import fsio, layout, machine, trust
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import UntrustedPickleError
 from lazycache_storage.memory import Memory
 from lazycache_storage.record import ObjectRef, Record
 from lazycache_storage.signing import Signer
+from lazycache_storage.values import codec
 
 
 class Counters(msgspec.Struct):
@@ -79,7 +80,7 @@ class Loader:
         # A signature vouches for the names of objects, and only their content for what they are named.
         is_watched = bool(self._signer.is_active and (record.blob or refs) and trust.why_untrusted(self._path))
         if record.blob is not None:
-            from lazycache_storage import objects
+            from lazycache_storage.objects import objects
 
             self._counters.opened += 1
             path = self._object_path(record.blob)
@@ -89,14 +90,14 @@ class Loader:
     def _array(self, ref: ObjectRef, is_suspect: bool, is_watched: bool) -> Any:
         array = self._memory.live_array(ref)
         if array is None:
-            from lazycache_storage import objects
+            from lazycache_storage.objects import objects
 
             self._counters.opened += 1
             path = self._object_path(ref)
             verify = is_watched or (is_suspect and ref.name not in self._verified)
             distrust = ""
             if ref.chunked:
-                from lazycache_storage import chunked, mapping
+                from lazycache_storage.objects import chunked, mapping
 
                 distrust = trust.why_untrusted(self._path)
                 if chunked.content_bytes(ref) > mapping.memory_limit():

@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from lazycache_storage import dtypes, forking
+from lazycache_storage import forking
+from lazycache_storage.objects import dtypes
 from lazycache_storage.record import ObjectRef, Record
 
 NOTHING: Final = object()

@@ -3,7 +3,7 @@
 import msgspec
 
 from lazycache_storage.digest import Digest
-from lazycache_storage.index import CLAIM_PREFIX, CODE_PREFIX, FILE_PREFIX, TOOK_PREFIX
+from lazycache_storage.index.index import CLAIM_PREFIX, CODE_PREFIX, FILE_PREFIX, TOOK_PREFIX
 from lazycache_storage.rows import Rows
 from lazycache_storage.signing import Signer
 

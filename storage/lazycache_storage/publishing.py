@@ -12,15 +12,17 @@ from typing import Any
 
 import msgspec
 
-from lazycache_storage import accounts, codec, fsio, layout, machine
-from lazycache_storage.arrays import Array, Written
-from lazycache_storage.chunked import Chunking
+from lazycache_storage import fsio, layout, machine
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError
-from lazycache_storage.index import REF_PREFIX, Index, Transaction
-from lazycache_storage.objects import Sink, refresh, write_blob
+from lazycache_storage.index import accounts
+from lazycache_storage.index.index import REF_PREFIX, Index, Transaction
+from lazycache_storage.objects.arrays import Array, Written
+from lazycache_storage.objects.chunked import Chunking
+from lazycache_storage.objects.objects import Sink, refresh, write_blob
 from lazycache_storage.record import FileState, ObjectRef, Record, decode_record, encode_record
 from lazycache_storage.signing import Signer
+from lazycache_storage.values import codec
 
 ROW_PAYLOAD_BYTES = 32 << 10
 """Payloads up to this size sit in the record, larger ones in a blob."""

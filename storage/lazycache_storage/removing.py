@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from lazycache_storage import fsio, layout
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError
-from lazycache_storage.index import REF_PREFIX
+from lazycache_storage.index.index import REF_PREFIX
 from lazycache_storage.record import decode_record
 from lazycache_storage.rows import Rows
 

@@ -18,7 +18,7 @@ from lazycache_storage import founding, layout
 from lazycache_storage.arrayhash import array_digest
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError, NotStorableError, RemovedEntryError, UnsignedEntryError
-from lazycache_storage.index import Row
+from lazycache_storage.index.index import Row
 from lazycache_storage.loading import Counters, Loader, is_from_another_boot
 from lazycache_storage.locks import Claim
 from lazycache_storage.memory import NOTHING, Memory, cannot_change
@@ -28,8 +28,8 @@ from lazycache_storage.rows import Rows
 from lazycache_storage.signing import Signer
 
 if TYPE_CHECKING:
-    from lazycache_storage.arrays import Array
-    from lazycache_storage.chunked import Chunking
+    from lazycache_storage.objects.arrays import Array
+    from lazycache_storage.objects.chunked import Chunking
     from lazycache_storage.publishing import Publisher
 
 log = logging.getLogger("lazycache")

@@ -5,7 +5,7 @@ import stat
 
 from lazycache_storage import fsio, layout
 from lazycache_storage.errors import UntrustedStoreError
-from lazycache_storage.index import DATABASE_FILE
+from lazycache_storage.index.index import DATABASE_FILE
 
 
 def why_untrusted(store: str) -> str:

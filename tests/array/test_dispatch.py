@@ -14,7 +14,7 @@ import pytest
 import lazycache.array as lz
 from lazycache.array.functions import ArrayFunction, UfuncMethod
 from lazycache.errors import NotComputedError
-from lazycache.numpy_protocols import NEEDS_VALUES
+from lazycache.expressions.numpy_protocols import NEEDS_VALUES
 from tests.array.dispatch_cases import CASES
 from tests.array.helpers import check
 

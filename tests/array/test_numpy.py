@@ -13,7 +13,7 @@ from scipy import sparse, special
 import lazycache.array as lz
 from lazycache import compute, computed, lazy
 from lazycache.errors import NotComputedError
-from lazycache.nodes import Node
+from lazycache.expressions.nodes import Node
 from tests.array.helpers import check
 
 A = np.arange(12.0).reshape(3, 4) / 7 + 0.5

@@ -437,7 +437,7 @@ LARGE = """
 import resource, sys, numpy as np
 from lazycache import Blocks, Cache, pure
 kind, options, N, limit = sys.argv[2], *map(eval, sys.argv[3:])
-import dask.array as da, zarr, lazycache_storage.zarrhandle, lazycache_storage.store
+import dask.array as da, zarr, lazycache_storage.objects.zarrhandle, lazycache_storage.store
 def block(i):
     out = np.zeros((64, 16384)); out[:, i] = i + 1.0
     return out

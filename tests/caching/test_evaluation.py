@@ -11,7 +11,7 @@ import pytest
 
 from lazycache import Cache, compute, computed, lazy, pure
 from lazycache.errors import CycleError
-from lazycache.expressions import Operation, build
+from lazycache.expressions.tree import Operation, build
 from tests.conftest import Witness
 
 

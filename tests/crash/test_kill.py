@@ -11,9 +11,10 @@ from tests.storage.processes import run
 COMMON = """
 import numpy as np
 import random
-from lazycache_storage import layout, objects
+from lazycache_storage import layout
+from lazycache_storage.objects import objects
 from lazycache_storage.errors import LazyCacheError
-from lazycache_storage.index import REF_PREFIX
+from lazycache_storage.index.index import REF_PREFIX
 from lazycache_storage.record import decode_record
 
 path = sys.argv[1]

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse
 
 from lazycache import compute, computed, key, lazy
-from lazycache.nodes import Node
+from lazycache.expressions.nodes import Node
 
 X = np.array([1.0, 2.0, 4.0])
 series = pd.Series([1.0, 2.0, 3.0])

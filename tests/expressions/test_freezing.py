@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lazycache import compute, computed, key, lazy
-from lazycache.keys import take_keys
+from lazycache.expressions.keys import take_keys
 
 
 def test_changes_before_the_key_count_and_later_ones_do_not() -> None:
@@ -91,7 +91,7 @@ def test_an_owned_array_is_read_only_from_the_start(make: Any) -> None:
 def test_a_large_copy_is_mentioned_once(
     limit: int, mentioned: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("lazycache.freezing.LARGE", limit)
+    monkeypatch.setattr("lazycache.expressions.freezing.LARGE", limit)
     with caplog.at_level(logging.INFO, logger="lazycache"):
         node = computed(np.zeros(1000)) + 1
         key(node)

@@ -11,9 +11,9 @@ import pytest
 
 import lazycache.array as lz
 from lazycache import compute, computed, key
-from lazycache.expressions import HashedLeaf
+from lazycache.expressions.keys import take_keys
+from lazycache.expressions.tree import HashedLeaf
 from lazycache.graph import ascend, depths, descend, find_nodes, substitute, to_queue
-from lazycache.keys import take_keys
 from lazycache_storage.record import FileState
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from lazycache import UnhashableError, compute, computed, digest, key, lazy
-from lazycache.keys import call_key, node_token, take_keys
+from lazycache.expressions.keys import call_key, node_token, take_keys
 
 
 def test_expressions_are_keys_of_a_dict() -> None:

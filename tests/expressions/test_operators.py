@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lazycache import compute, computed, key, lazy
-from lazycache.operators import BINARY, UNARY_OPERATORS, Operator
+from lazycache.expressions.operators import BINARY, UNARY_OPERATORS, Operator
 
 LEFT = np.arange(1, 10).reshape(3, 3)
 RIGHT = np.arange(2, 11).reshape(3, 3)

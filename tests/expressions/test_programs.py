@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lazycache import compute, computed, key
-from lazycache.operators import BINARY, UNARY_OPERATORS
+from lazycache.expressions.operators import BINARY, UNARY_OPERATORS
 from lazycache.show import program
 
 SAFE = [row for row in BINARY if row.symbol in ("+", "-", "*", "&", "^", "|", "<", "<=", ">", ">=")]

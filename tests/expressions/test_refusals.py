@@ -11,7 +11,7 @@ import pytest
 
 from lazycache import compute, computed, lazy
 from lazycache.errors import NotComputedError
-from lazycache.nodes import Node
+from lazycache.expressions.nodes import Node
 
 NEEDS_A_VALUE: dict[str, Callable[[Any], Any]] = {
     "bool": bool,

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from lazycache import computed, digest, hash_by_file_date, key, lazy, pure
-from lazycache.expressions import HashedLeaf
+from lazycache.expressions.tree import HashedLeaf
 from lazycache.show import program, summary
 
 SHAPED = "ndarray(shape=(1000,), dtype=float64)"

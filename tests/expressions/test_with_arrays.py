@@ -7,7 +7,7 @@ import pytest
 
 import lazycache.array as lz
 from lazycache import compute, computed, lazy
-from lazycache.operators import BINARY, Operator
+from lazycache.expressions.operators import BINARY, Operator
 
 LEFT = np.array([[1, 2], [3, 5]])
 RIGHT = np.array([[2, 1], [1, 3]])

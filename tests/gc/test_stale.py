@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lazycache_storage.gc import GcLimits, plan_gc, run_gc
-from lazycache_storage.index import CODE_PREFIX
+from lazycache_storage.index.index import CODE_PREFIX
 from lazycache_storage.store import Store
 from tests.gc.stores import environment
 

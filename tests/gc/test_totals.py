@@ -9,7 +9,7 @@ import pytest
 
 from lazycache_storage.check import check, repair
 from lazycache_storage.gc import GcLimits, plan_gc, run_gc, take_totals
-from lazycache_storage.index import REF_PREFIX
+from lazycache_storage.index.index import REF_PREFIX
 from lazycache_storage.store import Store
 from tests.gc.stores import digest, files_below, index_bytes, numbers, put
 

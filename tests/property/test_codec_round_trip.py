@@ -13,10 +13,10 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lazycache_storage import dtypes, objects
-from lazycache_storage.chunked import Chunking
-from lazycache_storage.codec import decode, encode
 from lazycache_storage.errors import CorruptEntryError, NotStorableError
+from lazycache_storage.objects import dtypes, objects
+from lazycache_storage.objects.chunked import Chunking
+from lazycache_storage.values.codec import decode, encode
 from tests.storage.shelf import Shelf, facts
 
 # The machine may be busy with other tests.

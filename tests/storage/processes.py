@@ -12,7 +12,7 @@ PREAMBLE = """
 import os, signal, sys, time
 from lazycache_storage import fsio
 from lazycache_storage.digest import Digest
-from lazycache_storage.index import Index
+from lazycache_storage.index.index import Index
 from lazycache_storage.locks import Claim
 from lazycache_storage.store import Store
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from lazycache_storage import codec, objects
-from lazycache_storage.chunked import Chunking
+from lazycache_storage.objects import objects
+from lazycache_storage.objects.chunked import Chunking
 from lazycache_storage.record import ObjectRef, PayloadKind
+from lazycache_storage.values import codec
 
 Encoded = tuple[PayloadKind, bytes, tuple[ObjectRef, ...], list[str]]
 

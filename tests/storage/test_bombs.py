@@ -14,10 +14,10 @@ import pytest
 import zarr.codecs
 
 from lazycache_storage.check import check
-from lazycache_storage.chunked import Chunking
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError, UntrustedArrayError
 from lazycache_storage.handles import open_result
+from lazycache_storage.objects.chunked import Chunking
 from lazycache_storage.record import Record, encode_record
 from lazycache_storage.signing import Signer
 from lazycache_storage.store import Store

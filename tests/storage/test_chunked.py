@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import zarr
 
-from lazycache_storage import objects
 from lazycache_storage.arrayhash import array_digest
-from lazycache_storage.chunked import Chunking
 from lazycache_storage.errors import CorruptEntryError, NotStorableError
-from lazycache_storage.zarrhandle import open_zarr
+from lazycache_storage.objects import objects
+from lazycache_storage.objects.chunked import Chunking
+from lazycache_storage.objects.zarrhandle import open_zarr
 from tests.storage.shelf import damages, facts
 
 

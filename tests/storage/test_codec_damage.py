@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from lazycache_storage import objects
 from lazycache_storage.errors import CorruptEntryError, UntrustedPickleError
+from lazycache_storage.objects import objects
 from tests.storage.shelf import Shelf
 from tests.storage.values import BIG, Pair
 

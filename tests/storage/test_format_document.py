@@ -2,7 +2,7 @@ import re
 from pathlib import Path
 
 from lazycache_storage import layout, record
-from lazycache_storage.plain import Tag
+from lazycache_storage.values.plain import Tag
 from tests.storage.processes import ROOT
 
 TEXT = (ROOT / "storage" / "FORMAT.md").read_text()

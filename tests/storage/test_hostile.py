@@ -16,13 +16,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lazycache_storage.check import check
-from lazycache_storage.chunked import Chunking
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError, NotStorableError, StoreError, UntrustedPickleError
 from lazycache_storage.handles import open_result
-from lazycache_storage.plain import Tag
+from lazycache_storage.objects.chunked import Chunking
 from lazycache_storage.record import FileState, ObjectRef, Record, decode_record, encode_record
 from lazycache_storage.store import Store
+from lazycache_storage.values.plain import Tag
 
 FAULTS = (StoreError, NotStorableError, OSError, MemoryError, msgspec.MsgspecError)
 """What the cache takes for a miss."""

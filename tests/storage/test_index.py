@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lazycache_storage.errors import ReadOnlyStoreError
-from lazycache_storage.index import DATABASE_FILE, Index, is_broken
+from lazycache_storage.index.index import DATABASE_FILE, Index, is_broken
 from tests.storage.processes import run
 
 

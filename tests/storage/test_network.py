@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lazycache_storage import machine, mapping
+from lazycache_storage import machine
 from lazycache_storage.digest import Digest
+from lazycache_storage.objects import mapping
 from lazycache_storage.store import Store
 
 A, B = Digest(bytes(32)), Digest(bytes([1] * 32))

@@ -10,11 +10,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from lazycache_storage import arrays, fsio, mapping, objects
+from lazycache_storage import fsio
 from lazycache_storage.arrayhash import array_digest, bytes_digest
-from lazycache_storage.chunked import Chunking
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError
+from lazycache_storage.objects import arrays, mapping, objects
+from lazycache_storage.objects.chunked import Chunking
 from tests.storage.shelf import damages, facts, overwrite
 
 LARGE = (1 << 20) // 8 + 1
@@ -99,7 +100,7 @@ def test_a_removed_object_stays_readable_through_an_open_map(folder: str) -> Non
 
 MANY = """
 import resource, sys, numpy as np
-from lazycache_storage import mapping, objects
+from lazycache_storage.objects import mapping, objects
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 written = objects.write_array(np.arange(200_000), sys.argv[1])
 arrays = [objects.open_array(written.path, written.ref) for _ in range(500)]
@@ -271,7 +272,7 @@ def test_sink_removes_what_it_wrote_on_an_error(folder: str, tmp_path: Path) -> 
 def test_storing_takes_little_memory() -> None:
     script = """
 import resource, sys, tempfile, numpy as np
-from lazycache_storage import objects
+from lazycache_storage.objects import objects
 array = np.ones(16 << 20)
 for part in (array, array.reshape(4096, -1)[:, ::2], array.reshape(64, 64, -1).transpose(1, 0, 2)):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -25,9 +25,10 @@ AS_USERS = """
 import os, diskcache, filelock, numpy, zarr
 # Other users may not read the libraries of this one, so all that is needed is imported now.
 zarr.create_array({}, data=numpy.arange(10.0), compressors="auto")[...]
-import lazycache_storage.chunked, lazycache_storage.spooling, lazycache_storage.gc.run, shutil
+import lazycache_storage.objects.chunked, lazycache_storage.objects.spooling, lazycache_storage.gc.run, shutil
 # The other users may not read where Python is.
-import lazycache_storage.chunked, lazycache_storage.pickles, lazycache_storage.publishing, lazycache_storage.removing
+import lazycache_storage.objects.chunked, lazycache_storage.values.pickles
+import lazycache_storage.publishing, lazycache_storage.removing
 from lazycache_storage import fsio
 from lazycache_storage.gc import GcLimits, plan_gc, run_gc
 
@@ -96,7 +97,7 @@ def test_two_users_write_and_remove_whatever_their_umask(folder: Path, umasks: t
         AS_USERS
         + """
 path, *umasks = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-from lazycache_storage.chunked import Chunking
+from lazycache_storage.objects.chunked import Chunking
 
 def make():
     with Store(path, shared=True) as store:

@@ -8,13 +8,13 @@ import zarr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lazycache_storage import objects
 from lazycache_storage.arrayhash import array_digest, array_encoding, block_items, encoding_of_parts
-from lazycache_storage.chunked import Chunking
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError, NotStorableError, SpoolError
-from lazycache_storage.objects import Sink
-from lazycache_storage.spooling import Spool, Spooled
+from lazycache_storage.objects import objects
+from lazycache_storage.objects.chunked import Chunking
+from lazycache_storage.objects.objects import Sink
+from lazycache_storage.objects.spooling import Spool, Spooled
 from lazycache_storage.store import Store
 from tests.storage.shelf import Shelf, facts
 

@@ -26,7 +26,7 @@ from lazycache_storage.errors import (
     UnknownFormatError,
     UntrustedPickleError,
 )
-from lazycache_storage.index import REF_PREFIX
+from lazycache_storage.index.index import REF_PREFIX
 from lazycache_storage.record import FileState, Record
 from lazycache_storage.store import Store
 from tests.storage.processes import run
@@ -587,7 +587,8 @@ def test_read_only_reads_everything_and_writes_nothing(store: Store) -> None:
 OTHER_USER = """
 # The other user may not read where Python is.
 import diskcache, filelock
-import lazycache_storage.chunked, lazycache_storage.pickles, lazycache_storage.publishing, lazycache_storage.removing
+import lazycache_storage.objects.chunked, lazycache_storage.values.pickles
+import lazycache_storage.publishing, lazycache_storage.removing
 os.setuid(65534)
 store = Store(sys.argv[1])
 say(store.read_only, store.load(store.find(key(1)), key(1)).sum())

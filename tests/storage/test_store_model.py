@@ -14,11 +14,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from lazycache_storage import fsio
 from lazycache_storage.check import check
-from lazycache_storage.chunked import Chunking
 from lazycache_storage.digest import Digest
 from lazycache_storage.gc import GcLimits, plan_gc, run_gc
 from lazycache_storage.gc.totals import take_totals
 from lazycache_storage.handles import open_result
+from lazycache_storage.objects.chunked import Chunking
 from lazycache_storage.store import Store
 from tests.storage.shelf import facts
 

@@ -387,7 +387,7 @@ def test_a_store_may_be_reached_by_a_link(path: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("level", ["prefix", "folder", "chunk"])
 @pytest.mark.parametrize("chunked", [False, True])
 def test_links_to_files_elsewhere_are_not_followed(path: str, tmp_path: Path, level: str, chunked: bool) -> None:
-    from lazycache_storage.chunked import Chunking
+    from lazycache_storage.objects.chunked import Chunking
 
     array = np.arange(10_000.0)
     with Store(path) as store:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import zarr
 
-from lazycache_storage import objects, zarrfiles
+from lazycache_storage.objects import objects, zarrfiles
 
 BITS = np.random.default_rng(7).integers(0, 256, 24 * 64, np.uint8).tobytes()
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lazycache_storage import fsio, layout, machine
-from lazycache_storage.accounts import tree_size
 from lazycache_storage.gc.survey import object_number
+from lazycache_storage.index.accounts import tree_size
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

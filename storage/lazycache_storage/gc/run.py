@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lazycache_storage import fsio, layout
-from lazycache_storage.accounts import bytes_on_disk
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError
 from lazycache_storage.gc.leftovers import remove_leftover
 from lazycache_storage.gc.plan import GcPlan
 from lazycache_storage.gc.survey import batched, result_number
-from lazycache_storage.index import CLAIM_PREFIX, CODE_PREFIX, FILE_PREFIX, REF_PREFIX, TOOK_PREFIX
+from lazycache_storage.index.accounts import bytes_on_disk
+from lazycache_storage.index.index import CLAIM_PREFIX, CODE_PREFIX, FILE_PREFIX, REF_PREFIX, TOOK_PREFIX
 from lazycache_storage.record import Record, decode_record
 
 if TYPE_CHECKING:
-    from lazycache_storage.index import Transaction
+    from lazycache_storage.index.index import Transaction
     from lazycache_storage.store import Store
 
 log = logging.getLogger("lazycache")

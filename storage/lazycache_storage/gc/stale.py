@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from lazycache_storage.index import CODE_PREFIX
+from lazycache_storage.index.index import CODE_PREFIX
 from lazycache_storage.notes import CodeNote, decode_code_note
 from lazycache_storage.record import CODE, Ingredient
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lazycache_storage.index import Index
+    from lazycache_storage.index.index import Index
 
 UNKNOWN = -1
 

@@ -18,10 +18,10 @@ import msgspec
 import numpy as np
 
 from lazycache_storage import fsio, layout
-from lazycache_storage.accounts import REF_OVERHEAD, ROW_OVERHEAD, bytes_on_disk, label
 from lazycache_storage.errors import CorruptEntryError
 from lazycache_storage.gc.limits import GcLimits
 from lazycache_storage.gc.stale import Variants
+from lazycache_storage.index.accounts import REF_OVERHEAD, ROW_OVERHEAD, bytes_on_disk, label
 from lazycache_storage.record import RECORD_FORMAT, ObjectRef, Record, decode_record
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lazycache_storage.accounts import FIRST
 from lazycache_storage.gc.limits import GcLimits
 from lazycache_storage.gc.results import Results
 from lazycache_storage.gc.survey import take_survey
+from lazycache_storage.index.accounts import FIRST
 from lazycache_storage.layout import KEY_BYTES
 
 if TYPE_CHECKING:

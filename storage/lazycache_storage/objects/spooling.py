@@ -14,13 +14,14 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from lazycache_storage import chunked, dtypes, fsio, layout, modes, zarrfiles
+from lazycache_storage import fsio, layout, modes
 from lazycache_storage.arrayhash import block_items, encoding_of_parts
-from lazycache_storage.arrays import Array, Written, reserve
-from lazycache_storage.chunked import Chunking, Region
 from lazycache_storage.digest import Digest, digest_of_encoding, seal
-from lazycache_storage.dtypes import AnyDtype
 from lazycache_storage.errors import NotStorableError, SpoolError
+from lazycache_storage.objects import chunked, dtypes, zarrfiles
+from lazycache_storage.objects.arrays import Array, Written, reserve
+from lazycache_storage.objects.chunked import Chunking, Region
+from lazycache_storage.objects.dtypes import AnyDtype
 from lazycache_storage.record import ObjectRef
 
 _PART_BYTES = 16 << 20
@@ -165,7 +166,7 @@ class Spool:
             raise
 
     def _finish_chunks(self) -> Spooled:
-        from lazycache_storage.zarrhandle import open_zarr
+        from lazycache_storage.objects.zarrhandle import open_zarr
 
         # Not the array that was written to: that takes an absent chunk for zeros.
         encoding = chunked.encoding(self._path, open_zarr(self._path), self._ref)

@@ -12,7 +12,7 @@ import numpy as np
 from lazycache.digests import Memo, remember, snapshot, token
 from lazycache.digests.code import has_users_code
 from lazycache.errors import UnhashableError
-from lazycache.nests import NATIVES, is_nest, members, only_natives
+from lazycache.expressions.nests import NATIVES, is_nest, members, only_natives
 
 logger = logging.getLogger("lazycache")
 

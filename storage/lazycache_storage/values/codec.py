@@ -10,8 +10,8 @@ from lazycache_storage.errors import NotStorableError, UntrustedPickleError
 from lazycache_storage.record import ObjectRef, PayloadKind
 
 if TYPE_CHECKING:
-    from lazycache_storage.objects import Sink
-    from lazycache_storage.plain_decoder import Load
+    from lazycache_storage.objects.objects import Sink
+    from lazycache_storage.values.plain_decoder import Load
 
 # What a small result does not need is imported where it is needed: a first hit is to be quick.
 
@@ -46,12 +46,12 @@ def encode(value: Any, sink: Sink, *, allow_pickle: bool = True) -> tuple[Payloa
         try:
             return "plain", _pack(value), ()
         except OverflowError:
-            from lazycache_storage.plain_encoder import integer_form
+            from lazycache_storage.values.plain_encoder import integer_form
 
             return "plain", _pack(integer_form(value)), ()
-    from lazycache_storage.arrays import SUBCLASS_NAMES
-    from lazycache_storage.plain import NotPlain
-    from lazycache_storage.plain_encoder import encode_object, encode_plain
+    from lazycache_storage.objects.arrays import SUBCLASS_NAMES
+    from lazycache_storage.values.plain import NotPlain
+    from lazycache_storage.values.plain_encoder import encode_object, encode_plain
 
     try:
         if kind in SUBCLASS_NAMES and sink.cuts(value):
@@ -61,7 +61,7 @@ def encode(value: Any, sink: Sink, *, allow_pickle: bool = True) -> tuple[Payloa
         if not allow_pickle:
             reason = "it is no plain data, and pickles are not allowed (allow_pickle=False)"
             raise NotStorableError(type_name=kind.__qualname__, reason=reason) from error
-        from lazycache_storage.pickles import encode_pickle
+        from lazycache_storage.values.pickles import encode_pickle
 
         # pickle needs less of the stack than the forms do.
         return "pickle", encode_pickle(value, sink), sink.refs
@@ -95,12 +95,12 @@ def decode(kind: PayloadKind, payload: bytes, load: Load, *, allow_pickle: bool 
             except msgspec.MsgspecError:
                 # What is wrong with it is told below.
                 pass
-        from lazycache_storage.plain_decoder import decode_plain
+        from lazycache_storage.values.plain_decoder import decode_plain
 
         return decode_plain(payload, load, where)
     if not allow_pickle:
         raise UntrustedPickleError(path=where, reason="pickles are not allowed here (allow_pickle=False)")
-    from lazycache_storage.pickles import decode_pickle
+    from lazycache_storage.values.pickles import decode_pickle
 
     return _sealed(decode_pickle(payload, load, where))
 
@@ -111,6 +111,6 @@ def _sealed(value: Any) -> Any:
 
     if type(value) not in (np.ndarray, np.recarray) or value.dtype.hasobject or not value.flags.writeable:
         return value
-    from lazycache_storage.arrays import sealed
+    from lazycache_storage.objects.arrays import sealed
 
     return sealed(value).view(type(value))

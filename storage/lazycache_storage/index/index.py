@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from lazycache_storage import accounts, fsio, modes
-from lazycache_storage.accounts import Account, Filling
-from lazycache_storage.connections import BUSY_SECONDS, Connections, Use
+from lazycache_storage import fsio, modes
 from lazycache_storage.errors import ReadOnlyStoreError
+from lazycache_storage.index import accounts
+from lazycache_storage.index.accounts import Account, Filling
+from lazycache_storage.index.connections import BUSY_SECONDS, Connections, Use
 
 REF_PREFIX = b"ref:"
 CLAIM_PREFIX = b"claim:"
@@ -268,7 +269,7 @@ class Index:
     def _writing(self) -> Any:
         """Return the diskcache, which is opened by the first write of a process."""
         if self._writer is None:
-            from lazycache_storage._diskcache import open_writer
+            from lazycache_storage.index._diskcache import open_writer
 
             self._writer = open_writer(self._connections.current, network=self.network)
         return self._writer

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lazycache_storage.arrayhash import array_order
-from lazycache_storage.arrays import Array
+from lazycache_storage.objects.arrays import Array
 
 _PICKLING = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__")
 _OF_EVERY_MASKED_ARRAY = frozenset(

@@ -14,10 +14,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from lazycache_storage import dtypes
-from lazycache_storage.arrays import subclass_named
 from lazycache_storage.errors import CorruptEntryError
-from lazycache_storage.plain import PATHS, Array, Form, Tag
+from lazycache_storage.objects import dtypes
+from lazycache_storage.objects.arrays import subclass_named
+from lazycache_storage.values.plain import PATHS, Array, Form, Tag
 
 _FEW = 10_000
 _MOST_OF_ONE_HASH = 100

@@ -12,14 +12,15 @@ from typing import Self
 import msgspec
 import numpy as np
 
-from lazycache_storage import arrays, chunked, fsio, mapping
+from lazycache_storage import fsio
 from lazycache_storage.arrayhash import array_digest, bytes_digest
-from lazycache_storage.arrays import Array, Written, describe_array, subclass_named
-from lazycache_storage.chunked import Chunking
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError
+from lazycache_storage.objects import arrays, chunked, mapping
+from lazycache_storage.objects.arrays import Array, Written, describe_array, subclass_named
+from lazycache_storage.objects.chunked import Chunking
+from lazycache_storage.objects.spooling import Spooled
 from lazycache_storage.record import ObjectRef
-from lazycache_storage.spooling import Spooled
 
 
 def write_array(array: Array, folder: str, *, name: Digest | None = None, chunking: Chunking | None = None) -> Written:

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from lazycache_storage import dtypes
-from lazycache_storage.dtypes import AnyDtype
+from lazycache_storage.objects import dtypes
+from lazycache_storage.objects.dtypes import AnyDtype
 
 METADATA_FILE = "zarr.json"
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
-from lazycache import pickling
 from lazycache.digests import Memo, own, token
 from lazycache.errors import NotComputedError
-from lazycache.freezing import freeze, refreeze, token_of_code
-from lazycache.keys import key
-from lazycache.nests import (
+from lazycache.expressions import pickling
+from lazycache.expressions.freezing import freeze, refreeze, token_of_code
+from lazycache.expressions.keys import key
+from lazycache.expressions.nests import (
     NATIVES,
     find_deps,
     find_nodes,
@@ -24,11 +24,11 @@ from lazycache.nests import (
     postorder,
     rebuild,
 )
-from lazycache.nodes import NO_FILES, NO_KWARGS, Callee, Node, Rope, argument_name, join_ropes
-from lazycache.numpy_protocols import EQUALITY_ADVICE
-from lazycache.operating import Operating
-from lazycache.operators import GETITEM, Operation
-from lazycache.placement import check_keys, check_placement
+from lazycache.expressions.nodes import NO_FILES, NO_KWARGS, Callee, Node, Rope, argument_name, join_ropes
+from lazycache.expressions.numpy_protocols import EQUALITY_ADVICE
+from lazycache.expressions.operating import Operating
+from lazycache.expressions.operators import GETITEM, Operation
+from lazycache.expressions.placement import check_keys, check_placement
 from lazycache_storage.digest import Digest
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ import numpy as np
 from lazycache.digests import Memo, container_token, token
 from lazycache.digests.code import has_users_code
 from lazycache.digests.registry import has_users_encoder
-from lazycache.nests import NATIVES, find_nodes, is_nest
-from lazycache.nodes import Node, argument_name
+from lazycache.expressions.nests import NATIVES, find_nodes, is_nest
+from lazycache.expressions.nodes import Node, argument_name
 from lazycache_storage.digest import Digest, digest_of_token
 
 PREFIX_CALL = b"lazycache call 1\0"

@@ -10,7 +10,7 @@ import pathlib
 import types
 from typing import Any
 
-from lazycache_storage.arrays import Array as Array
+from lazycache_storage.objects.arrays import Array as Array
 
 Form = Any
 """What MessagePack can hold: the value itself if it is native, or ``[tag, …]``."""

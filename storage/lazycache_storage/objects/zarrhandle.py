@@ -11,10 +11,11 @@ import zarr
 from zarr.core.buffer import default_buffer_prototype
 from zarr.storage import LocalStore, MemoryStore
 
-from lazycache_storage import fsio, zarrfiles
+from lazycache_storage import fsio
 from lazycache_storage.arrayhash import array_order
-from lazycache_storage.arrays import Array
 from lazycache_storage.errors import CorruptEntryError, NotStorableError, UntrustedArrayError
+from lazycache_storage.objects import zarrfiles
+from lazycache_storage.objects.arrays import Array
 
 READING_ERRORS = (ValueError, TypeError, LookupError, RuntimeError, MemoryError, AttributeError)
 """What zarr-python and its codecs raise over files that were changed."""

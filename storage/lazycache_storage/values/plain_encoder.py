@@ -14,12 +14,12 @@ from typing import Any, Protocol
 import msgspec
 import numpy as np
 
-from lazycache_storage import dtypes, zarrfiles
 from lazycache_storage.arrayhash import array_order
-from lazycache_storage.arrays import SUBCLASS_NAMES, SUBCLASSES
-from lazycache_storage.dtypes import AnyDtype
-from lazycache_storage.plain import INLINE_BYTES, LARGE_BYTES, NATIVE, PATHS, Array, Form, NotPlain, Tag
-from lazycache_storage.spooling import Spooled
+from lazycache_storage.objects import dtypes, zarrfiles
+from lazycache_storage.objects.arrays import SUBCLASS_NAMES, SUBCLASSES
+from lazycache_storage.objects.dtypes import AnyDtype
+from lazycache_storage.objects.spooling import Spooled
+from lazycache_storage.values.plain import INLINE_BYTES, LARGE_BYTES, NATIVE, PATHS, Array, Form, NotPlain, Tag
 
 MAX_DEPTH = 64
 """How deep plain data nests; deeper values go to pickle."""

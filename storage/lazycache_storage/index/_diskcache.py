@@ -9,7 +9,7 @@ from typing import Any
 
 import diskcache
 
-from lazycache_storage.accounts import Filling
+from lazycache_storage.index.accounts import Filling
 
 _NO_LIMIT = 2**62
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from lazycache_storage import reducers, torch_storages
-from lazycache_storage.arrays import SUBCLASSES, Array
 from lazycache_storage.errors import CorruptEntryError, NotStorableError, StoreError
-from lazycache_storage.plain import INLINE_BYTES, NotPlain
-from lazycache_storage.plain_decoder import Load, read_array_form
-from lazycache_storage.plain_encoder import ArraySink, inline_form
-from lazycache_storage.spooling import Spooled
+from lazycache_storage.objects.arrays import SUBCLASSES, Array
+from lazycache_storage.objects.spooling import Spooled
+from lazycache_storage.values import reducers, torch_storages
+from lazycache_storage.values.plain import INLINE_BYTES, NotPlain
+from lazycache_storage.values.plain_decoder import Load, read_array_form
+from lazycache_storage.values.plain_encoder import ArraySink, inline_form
 
 _COUNT = struct.Struct("<I")
 

@@ -14,12 +14,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from lazycache_storage import dtypes, fsio, modes, zarrfiles
+from lazycache_storage import fsio, modes
 from lazycache_storage.arrayhash import array_digest, block_items, bytes_digest, encoding_of_parts
-from lazycache_storage.arrays import Array, Written, sealed
 from lazycache_storage.digest import Digest, digest_of_encoding
-from lazycache_storage.dtypes import AnyDtype
 from lazycache_storage.errors import CorruptEntryError, NotStorableError
+from lazycache_storage.objects import dtypes, zarrfiles
+from lazycache_storage.objects.arrays import Array, Written, sealed
+from lazycache_storage.objects.dtypes import AnyDtype
 from lazycache_storage.record import ObjectRef
 
 _PART_BYTES = 16 << 20
@@ -157,7 +158,7 @@ def read_chunks(path: str, ref: ObjectRef, *, verify: bool, distrust: str = "") 
     OSError
         If the operating system cannot read it.
     """
-    from lazycache_storage.zarrhandle import READING_ERRORS
+    from lazycache_storage.objects.zarrhandle import READING_ERRORS
 
     dtype = dtypes.parse_array_dtype(ref.dtype)
     files, source = _open(path, ref, distrust)
@@ -184,7 +185,7 @@ def open_handle(path: str, ref: ObjectRef, *, verify: bool, distrust: str = "") 
 
 
 def _open(path: str, ref: ObjectRef, distrust: str) -> tuple[Files, Any]:
-    from lazycache_storage.zarrhandle import open_zarr
+    from lazycache_storage.objects.zarrhandle import open_zarr
 
     files = look(path)
     if files.nbytes != ref.nbytes:
@@ -247,7 +248,7 @@ def encoding(path: str, source: Any, ref: ObjectRef) -> bytes:
     CorruptEntryError
         If it cannot be read.
     """
-    from lazycache_storage.zarrhandle import READING_ERRORS
+    from lazycache_storage.objects.zarrhandle import READING_ERRORS
 
     dtype = dtypes.parse_array_dtype(ref.dtype)
     turn = -1 if ref.order == "F" else 1

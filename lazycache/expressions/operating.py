@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from lazycache.nodes import NO_KWARGS, Callee, Node
-from lazycache.numpy_protocols import UfuncLookup, operation_of_function, operation_of_ufunc
-from lazycache.operators import APPLY, BINARY_OPERATIONS, GETATTR, GETITEM, METHOD, UNARY_OPERATIONS
+from lazycache.expressions.nodes import NO_KWARGS, Callee, Node
+from lazycache.expressions.numpy_protocols import UfuncLookup, operation_of_function, operation_of_ufunc
+from lazycache.expressions.operators import APPLY, BINARY_OPERATIONS, GETATTR, GETITEM, METHOD, UNARY_OPERATIONS
 
 Unary = Callable[["Operating"], Any]
 Binary = Callable[["Operating", Any], Any]

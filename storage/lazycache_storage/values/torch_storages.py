@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from lazycache_storage.arrays import Array
+from lazycache_storage.objects.arrays import Array
 
 
 def reduce(storage: Any, numbers: dict[int, int]) -> Any:

@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from lazycache_storage import dtypes, fsio, mapping, zarrfiles
+from lazycache_storage import fsio
 from lazycache_storage.arrayhash import array_digest, array_order
-from lazycache_storage.dtypes import AnyDtype
 from lazycache_storage.errors import CorruptEntryError
+from lazycache_storage.objects import dtypes, mapping, zarrfiles
+from lazycache_storage.objects.dtypes import AnyDtype
 from lazycache_storage.record import ObjectRef
 
 Array = np.ndarray[Any, AnyDtype]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lazycache.nests import NATIVES, find_nodes, is_nest, substitute, transform
-from lazycache.nodes import Node, inner_first
+from lazycache.expressions.nests import NATIVES, find_nodes, is_nest, substitute, transform
+from lazycache.expressions.nodes import Node, inner_first
 
 Step = tuple[type[Node], tuple[Any, ...], tuple[int, ...], tuple[int, ...]]
 

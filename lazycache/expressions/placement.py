@@ -12,8 +12,8 @@ import numpy as np
 
 from lazycache.digests import token
 from lazycache.errors import MisplacedNodeError
-from lazycache.nests import is_nest, members, only_natives
-from lazycache.nodes import Node
+from lazycache.expressions.nests import is_nest, members, only_natives
+from lazycache.expressions.nodes import Node
 
 _OPAQUE = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 _HOLDERS: tuple[type[Any], ...] = (

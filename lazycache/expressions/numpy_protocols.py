@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from lazycache.errors import NotComputedError
-from lazycache.operators import BINARY_OPERATIONS, Operation, operation_of
+from lazycache.expressions.operators import BINARY_OPERATIONS, Operation, operation_of
 
 _OPERATOR_OF_UFUNC: dict[np.ufunc, Operation] = {
     np.add: BINARY_OPERATIONS["__add__"],

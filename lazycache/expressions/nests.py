@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lazycache.digests.code import has_users_code
-from lazycache.nodes import Node
+from lazycache.expressions.nodes import Node
 
 NATIVES: frozenset[type] = frozenset({int, float, bool, complex, str, bytes, type(None), type(Ellipsis)})
 """Types whose values stay as they are in the arguments of a call."""

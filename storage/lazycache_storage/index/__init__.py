@@ -1,0 +1,1 @@
+"""The index: rows of bytes by key, in one SQLite database that diskcache writes."""

@@ -1,0 +1,1 @@
+"""Objects: arrays as Zarr folders, and blobs, each named by its content."""
