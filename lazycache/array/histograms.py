@@ -12,7 +12,7 @@ from lazycache.array.functions import array_function
 from lazycache.array.infer import Shape, Size
 from lazycache.array.infer.dtypes import FLOAT64, INTP, DType, result_type, ufunc_dtype
 from lazycache.array.manipulation import at_least, stack, transpose
-from lazycache.array.node import ArrayNode, make
+from lazycache.array.node import ArrayNode, known_dtype, make
 from lazycache.array.operands import Operand, common_backend, known_value, operand
 from lazycache.array.searching import check_order, parts
 from lazycache.expressions.nodes import NO_KWARGS
@@ -224,11 +224,17 @@ def histogramdd(
     options = {"bins": _plain_bins(bins, each), **_options(bounds, heavy, density)}
     whole = make(array_function("histogramdd", None, 2), (points.arg,), options, (2,), None, points.backend)
     pick = array_function("getitem")
-    shape = tuple(one.number for one in each)
-    counts = make(pick, (whole, 0), NO_KWARGS, shape, FLOAT64, points.backend, (whole,))
+    made = []
+    # Counts, and then the edges in a sequence of their own.
     edges = make(pick, (whole, 1), NO_KWARGS, (count,), None, points.backend, (whole,))
-    numbered = enumerate(each)
-    return counts, tuple(make(pick, (edges, i), NO_KWARGS, one.edges, one.dtype, points.backend) for i, one in numbered)
+    shape = tuple(one.number for one in each)
+    for source, place, sizes, dtype in (
+        (whole, 0, shape, FLOAT64),
+        *((edges, number, one.edges, one.dtype) for number, one in enumerate(each)),
+    ):
+        known = known_dtype("histogramdd", dtype, points.backend, whole._deps)
+        made.append(make(pick, (source, place), NO_KWARGS, sizes, known, points.backend, (source,)))
+    return made[0], tuple(made[1:])
 
 
 def histogram2d(

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lazycache.array.adapted import ADAPTED, own
 from lazycache.array.backends import as_numpy
 
 
@@ -160,14 +161,11 @@ def _swapaxes(xp: Any, x: Any, axis1: int, axis2: int) -> Any:
 
 
 def _dot(xp: Any, left: Any, right: Any) -> Any:
+    left, right = xp.asarray(left), xp.asarray(right)
     if not left.ndim or not right.ndim:
         return left * right
     axis = right.ndim - 2 if right.ndim > 1 else 0
     return xp.tensordot(left, right, axes=((left.ndim - 1,), (axis,)))
-
-
-def _concat(xp: Any, arrays: Sequence[Any], axis: int | None = 0) -> Any:
-    return xp.concat(list(arrays), axis=axis)
 
 
 def _diagonal(xp: Any, x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
@@ -209,18 +207,10 @@ def _cholesky(xp: Any, x: Any, upper: bool = False) -> Any:
     return xp.conj(xp.matrix_transpose(lower)) if upper else lower
 
 
-def _own(module: Any, name: str, wanted: str) -> Callable[..., Any]:
-    """Return a backend's function; a TypeError says that what is wanted needs one that it has not."""
-    found: Callable[..., Any] | None = getattr(module, name, None)
-    if found is None:
-        raise TypeError(f"the backend {module.__name__!r} has no function {wanted!r}")
-    return found
-
-
 def _median(name: str) -> Callable[..., Any]:
     def median(xp: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         if not xp.__name__.endswith("torch"):
-            return _own(xp, name, name)(x, axis=axis, keepdims=keepdims)
+            return own(xp, name, name)(x, axis=axis, keepdims=keepdims)
         # torch's median is the lower of the two in the middle.
         quantile = xp.nanquantile if name == "nanmedian" else xp.quantile
         return quantile(x, 0.5, dim=axis, keepdim=keepdims)
@@ -229,7 +219,7 @@ def _median(name: str) -> Callable[..., Any]:
 
 
 def _matrix_exponential(xp: Any, x: Any) -> Any:
-    return _own(xp.linalg, "matrix_exp", "linalg.expm")(x)
+    return own(xp.linalg, "matrix_exp", "linalg.expm")(x)
 
 
 def _ptp(xp: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -237,7 +227,7 @@ def _ptp(xp: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def _allclose(xp: Any, left: Any, right: Any, **options: Any) -> Any:
-    return xp.all(_own(xp, "isclose", "allclose")(left, right, **options))
+    return xp.all(own(xp, "isclose", "allclose")(left, right, **options))
 
 
 def _array_equal(xp: Any, left: Any, right: Any, equal_nan: bool = False) -> Any:
@@ -270,12 +260,12 @@ def _foreign_asarray(xp: Any, x: Any, shape: Any = None, dtype: Any = None) -> A
 
 
 FOREIGN: dict[str, Callable[..., Any]] = {
+    **ADAPTED,
     "allclose": _allclose,
     "asarray": _foreign_asarray,
     "kron": _kron,
     "swapaxes": _swapaxes,
     "dot": _dot,
-    "concat": _concat,
     "diagonal": _diagonal,
     "outer": _outer,
     "linalg.cholesky": _cholesky,

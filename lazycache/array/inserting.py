@@ -42,7 +42,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> LazyArra
     total = None if size is None or count is None else size + count
     options = {} if axis is None else {"axis": operator.index(axis)}
     args = (found.arg, places, new.arg)
-    backend = common_backend((found, new))
+    backend = common_backend((found, new, *([] if isinstance(places, slice) else [operand(places)])))
     return make(
         array_function("insert"), args, options or NO_KWARGS, _with(shape, position, total), found.dtype, backend
     )

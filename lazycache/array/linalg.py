@@ -232,7 +232,10 @@ def solve(x1: Any, x2: Any, /) -> LazyArray:
 def lstsq(x1: Any, x2: Any, /, rcond: Any = None) -> tuple[LazyArray, ...]:
     """Return the solution of least squares, the residuals, the rank and the singular values."""
     left, right = operand(x1), operand(x2)
-    shapes = rules.lstsq(left.shape, right.shape)
+    shapes = list(rules.lstsq(left.shape, right.shape))
+    if common_backend((left, right)) not in (None, "numpy"):
+        # Some leave the residuals and the singular values out.
+        shapes[1] = shapes[3] = (None,)
     dtype = result_type((inexact_dtype(left.dtype), inexact_dtype(right.dtype)))
     dtypes: tuple[DType, ...] = (dtype, real_dtype(dtype), np.dtype(np.int32), real_dtype(dtype))
     options = {} if rcond is None else {"rcond": rcond}

@@ -21,6 +21,7 @@ from lazycache.array import backends
 from lazycache.array.functions import ArrayFunction, Unbound, as_function
 from lazycache.array.infer import Shape
 from lazycache.array.infer.dtypes import DType
+from lazycache.array.infer.elsewhere import known_elsewhere
 from lazycache.array.sharing import active, call_key
 from lazycache.array.stored import Stored, is_stored
 from lazycache.expressions.freezing import freeze, refreeze
@@ -256,6 +257,8 @@ def make(
         kwargs = {name: own_argument(value) for name, value in kwargs.items()}
     if deps is None:
         deps = _find_deps(args, kwargs)
+    if backend != "numpy" and backend is not None and dtype is not None:
+        dtype = known_dtype(function.name, dtype, backend, deps)
     shared = active.get()
     if shared is None:
         return _blank(function, args, kwargs, shape, dtype, backend, deps)
@@ -266,6 +269,13 @@ def make(
         # With the arguments, which the key knows by identity.
         entry = shared.setdefault(key, (node, args, kwargs))
     return entry[0]  # type: ignore[no-any-return]
+
+
+def known_dtype(name: str, dtype: DType, backend: str | None, deps: tuple[Node, ...]) -> DType:
+    """Return the dtype that numpy's rules give, or None on a backend whose own functions decide."""
+    if backend is None or backend == "numpy":
+        return dtype
+    return known_elsewhere(name, dtype, backend, [dep._dtype for dep in deps if isinstance(dep, ArrayNode)])
 
 
 def own_argument(value: Any) -> Any:

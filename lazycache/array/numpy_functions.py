@@ -161,6 +161,8 @@ def _cross_in_a_plane(left: Any, right: Any, axis: int) -> Any:
     if dtype is not None:
         ufunc_dtype(np.subtract, (dtype, dtype))
     backend = common_backend((operand(left), operand(right)))
+    if backend not in (None, "numpy"):
+        raise ValueError(f"arrays of {backend} have cross products of vectors of three only")
     whole = shape if sizes == {2} else (*shape, 3)
     made = make(array_function("cross"), (left, right), NO_KWARGS, whole, dtype, backend)
     return made if sizes == {2} else moveaxis(made, -1, axis)

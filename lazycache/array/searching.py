@@ -14,7 +14,7 @@ from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import size_of
 from lazycache.array.infer.dtypes import BOOL, DType, result_type
 from lazycache.array.infer.reductions import normalize_axis
-from lazycache.array.node import make
+from lazycache.array.node import known_dtype, make
 from lazycache.array.operands import Operand, common_backend, operand
 from lazycache.expressions.nests import find_nodes
 from lazycache.expressions.nodes import NO_KWARGS
@@ -30,10 +30,11 @@ def parts(
     count = len(outputs)
     whole = make(array_function(name, None, count), args, kwargs or NO_KWARGS, (count,), None, backend)
     pick = array_function("getitem")
-    return tuple(
-        make(pick, (whole, number), NO_KWARGS, shape, dtype, backend, (whole,))
-        for number, (shape, dtype) in enumerate(outputs)
-    )
+    made = []
+    for number, (shape, dtype) in enumerate(outputs):
+        known = known_dtype(name, dtype, backend, whole._deps)
+        made.append(make(pick, (whole, number), NO_KWARGS, shape, known, backend, (whole,)))
+    return tuple(made)
 
 
 def nonzero(x: Any, /) -> tuple[LazyArray, ...]:

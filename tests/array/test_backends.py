@@ -27,7 +27,11 @@ def tensor(data: Any) -> Any:
     return pytest.importorskip("torch").asarray(data)
 
 
-MAKERS = [strict, chunked, tensor]
+def traced(data: Any) -> Any:
+    return pytest.importorskip("jax.numpy").asarray(data)
+
+
+MAKERS = [strict, chunked, tensor, traced]
 
 
 @pytest.mark.parametrize("make", MAKERS)

@@ -1,0 +1,71 @@
+"""Functions that other backends have with fewer parameters, or with other ones, than numpy.
+
+Each takes the namespace of the backend first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+def own(module: Any, name: str, wanted: str) -> Callable[..., Any]:
+    """Return a backend's function; a TypeError says that what is wanted needs one that it has not."""
+    found: Callable[..., Any] | None = getattr(module, name, None)
+    if found is None:
+        raise TypeError(f"the backend {module.__name__!r} has no function {wanted!r}")
+    return found
+
+
+def _joining(name: str) -> Callable[..., Any]:
+    def join(xp: Any, arrays: Sequence[Any], axis: int | None = 0, dtype: Any = None, casting: Any = None) -> Any:
+        # What may be cast has been decided when the node was built.
+        del casting
+        joined = getattr(xp, name)(list(arrays), axis=axis)
+        return joined if dtype is None else xp.astype(joined, getattr(xp, dtype.name))
+
+    return join
+
+
+def _gradient(xp: Any, x: Any, *steps: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    options: dict[str, Any] = {} if edge_order == 1 else {"edge_order": edge_order}
+    function = own(xp, "gradient", "gradient")
+    if xp.__name__.endswith("torch"):
+        if steps:
+            options["spacing"] = steps[0] if len(steps) == 1 else list(steps)
+        found = function(x, **({} if axis is None else {"dim": axis}), **options)
+    else:
+        found = function(x, *steps, axis=axis, **options)
+    one = x.ndim == 1 or isinstance(axis, int)
+    return found[0] if one and isinstance(found, (tuple, list)) else found
+
+
+def _linspace(xp: Any, start: Any, stop: Any, num: int, endpoint: bool = True, axis: int = 0, dtype: Any = None) -> Any:
+    options: dict[str, Any] = {} if dtype is None else {"dtype": getattr(xp, dtype.name)}
+    if not getattr(start, "ndim", 0) and not getattr(stop, "ndim", 0):
+        return xp.linspace(start, stop, num, endpoint=endpoint, **options)
+    # The standard has it for numbers only.
+    way = xp.asarray(stop) - xp.asarray(start)
+    places = xp.reshape(xp.linspace(0.0, 1.0, num, endpoint=endpoint), (num, *(1,) * way.ndim))
+    if xp.isdtype(way.dtype, ("real floating", "complex floating")):
+        places = xp.astype(places, way.dtype)
+    spaced = xp.asarray(start) + xp.expand_dims(way, axis=0) * places
+    moved = xp.moveaxis(spaced, 0, axis)
+    return xp.astype(moved, options["dtype"]) if options else moved
+
+
+def _spread(name: str) -> Callable[..., Any]:
+    def spread(xp: Any, x: Any, correction: float = 0, **options: Any) -> Any:
+        return own(xp, name, name)(x, ddof=correction, **options)
+
+    return spread
+
+
+ADAPTED: dict[str, Callable[..., Any]] = {
+    "concat": _joining("concat"),
+    "gradient": _gradient,
+    "linspace": _linspace,
+    "nanstd": _spread("nanstd"),
+    "nanvar": _spread("nanvar"),
+    "stack": _joining("stack"),
+}
