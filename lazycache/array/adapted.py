@@ -54,6 +54,12 @@ def _linspace(xp: Any, start: Any, stop: Any, num: int, endpoint: bool = True, a
     return xp.astype(moved, options["dtype"]) if options else moved
 
 
+def _qr(xp: Any, x: Any, mode: str = "reduced") -> Any:
+    function = own(xp.linalg, "qr", "linalg.qr")
+    # The standard has no way to ask for one factor.
+    return function(x, mode="reduced")[1] if mode == "r" else function(x, mode=mode)
+
+
 def _spread(name: str) -> Callable[..., Any]:
     def spread(xp: Any, x: Any, correction: float = 0, **options: Any) -> Any:
         return own(xp, name, name)(x, ddof=correction, **options)
@@ -64,6 +70,7 @@ def _spread(name: str) -> Callable[..., Any]:
 ADAPTED: dict[str, Callable[..., Any]] = {
     "concat": _joining("concat"),
     "gradient": _gradient,
+    "linalg.qr": _qr,
     "linspace": _linspace,
     "nanstd": _spread("nanstd"),
     "nanvar": _spread("nanvar"),

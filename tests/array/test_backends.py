@@ -72,6 +72,35 @@ def test_values_and_dtypes_are_the_backends(make: Any, build: Any) -> None:
 
 
 @pytest.mark.parametrize("make", MAKERS)
+def test_options_that_backends_lack(make: Any) -> None:
+    x = lz.array(make(DATA))
+    for built, expected in (
+        (np.concatenate([x, x], dtype="f4"), np.concatenate([DATA, DATA], dtype="f4")),
+        (np.stack([x, x], axis=1, dtype="f4"), np.stack([DATA, DATA], axis=1, dtype="f4")),
+        (np.linspace(x, 2.0, 3, axis=-1), np.linspace(DATA, 2.0, 3, axis=-1)),
+        (lz.dot(2.0, x), np.dot(2.0, DATA)),
+        (lz.abs(lz.linalg.qr(x, mode="r")), abs(np.asarray(np.linalg.qr(DATA, mode="r")))),
+    ):
+        assert isinstance(built, lz.LazyArray)
+        assert built.shape == expected.shape
+        np.testing.assert_allclose(np.asarray(built.compute()), expected, rtol=1e-6)
+
+
+def whole_chunk(data: Any) -> Any:
+    return chunked(data).rechunk(-1)
+
+
+@pytest.mark.parametrize("make", [whole_chunk, tensor, traced])
+def test_a_gradient_of_a_vector_is_an_array(make: Any) -> None:
+    squares = np.arange(5.0) ** 2
+    x = lz.array(make(squares))
+    np.testing.assert_allclose(np.asarray(lz.gradient(x).compute()), np.gradient(squares))
+    np.testing.assert_allclose(np.asarray(lz.gradient(x, 2.0).compute()), np.gradient(squares, 2.0))
+    whole = lz.gradient(lz.array(make(DATA)), axis=0)
+    np.testing.assert_allclose(np.asarray(whole.compute()), np.gradient(DATA, axis=0))
+
+
+@pytest.mark.parametrize("make", MAKERS)
 def test_functions_beyond_the_standard(make: Any) -> None:
     x = lz.array(make(DATA))
     for built, expected in (
@@ -233,6 +262,21 @@ def test_dtypes_that_torch_makes_otherwise_are_not_promised() -> None:
     assert lz.mean(scalar, axis=0).compute() == 2.0
     assert lz.argsort(scalar).shape == tuple(lz.argsort(scalar).compute().shape)
     np.testing.assert_array_equal(np.asarray((truth ** small[:2]).compute()), [1, 0])
+
+
+@pytest.mark.filterwarnings("ignore:Explicitly requested dtype")
+def test_numbers_that_jax_has_by_a_setting_only() -> None:
+    jnp = pytest.importorskip("jax.numpy")
+    x = lz.array(jnp.arange(3, dtype="float32"))
+    for built in (
+        lz.astype(x, "f8"),
+        x.sum(dtype="f8"),
+        lz.zeros((2,), dtype="i8", backend="jax"),
+        lz.cumprod(x, dtype="f8"),
+    ):
+        assert built.dtype is None
+        built.compute()
+    assert (x + 1).dtype == np.float32
 
 
 def test_what_settings_of_a_backend_decide_is_left_open() -> None:

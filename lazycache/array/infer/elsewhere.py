@@ -49,12 +49,15 @@ def known_elsewhere(name: str, dtype: DType, backend: str, given: Sequence[DType
     given : sequence of dtype
         Of the arrays that it is given.
     """
-    if dtype is None or dtype.kind == "b":
+    if dtype is None or (dtype.kind == "b" and name not in _BEYOND):
         return dtype
     if backend == "dask":
         return None if name in _DASKS_OWN or (name in _SUMS and _is_changed(dtype, given)) else dtype
     if backend == "jax" and name != "getitem" and _is_wide(dtype) and not any(map(_is_wide, given)):
         # Only a setting lets it have these.
+        return None
+    if name.startswith("histogram") or (name in ("fft.fftn", "fft.ifftn") and dtype.kind != "c"):
+        # What is counted may be integers; a number has no axes to transform, which only numpy leaves as it is.
         return None
     if name not in _BEYOND and not name.startswith(("linalg.", "nan")):
         return dtype
