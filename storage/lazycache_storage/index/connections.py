@@ -4,7 +4,6 @@ import os
 import sqlite3
 import threading
 import time
-import weakref
 from types import TracebackType
 from typing import Any, ClassVar
 
@@ -21,7 +20,7 @@ _IMMUTABLE_SECONDS = 1.0
 class _Handle:
     """A connection and the lock that keeps it open while it is in use."""
 
-    __slots__ = ("__weakref__", "at_rest", "connection", "lock", "recheck", "seen")
+    __slots__ = ("at_rest", "connection", "is_abandoned", "lock", "recheck", "seen")
 
     def __init__(
         self, connection: sqlite3.Connection, seen: tuple[int, ...], recheck: float, at_rest: bool = False
@@ -30,12 +29,27 @@ class _Handle:
         # Whether nobody had the database open for writing when this was opened.
         self.at_rest = at_rest
         self.lock = threading.RLock()
+        # Whether its thread has ended.
+        self.is_abandoned = False
         self.seen = seen
         # When an immutable connection must look whether the file was changed after all; 0.0 for never.
         self.recheck = recheck
 
+
+class _Lease:
+    """What a thread has of its handle: tells when the thread has ended.
+
+    The connection is not closed then and there: that takes a while inside
+    sqlite, and a process that forked meanwhile would have a poisoned child.
+    """
+
+    __slots__ = ("_handle",)
+
+    def __init__(self, handle: _Handle) -> None:
+        self._handle = handle
+
     def __del__(self) -> None:
-        self.connection.close()
+        self._handle.is_abandoned = True
 
 
 class Connections:
@@ -70,7 +84,8 @@ class Connections:
         # Stays while connections are closed, for a thread that is in the middle of using its own.
         self.used = threading.local()
         self._opening = threading.RLock()
-        self._handles: weakref.WeakSet[_Handle] = weakref.WeakSet()
+        # Changed with `_opening` held.
+        self._handles: set[_Handle] = set()
         # Connections that came over a fork in use: sqlite forbids even to close them.
         self._inherited: list[_Handle] = []
         forking.register(self)
@@ -101,6 +116,7 @@ class Connections:
     def open(self, mode: str = "") -> _Handle:
         """Open a connection for this thread."""
         with self._opening:
+            self._close_abandoned()
             seen, recheck = self._look(), 0.0
             self.last_seen = self._local.seen = seen[:2]
             at_rest = self._read_only and self._is_at_rest()
@@ -120,7 +136,7 @@ class Connections:
             handle = _Handle(connection, seen if mode != "rwc" else self._look(), recheck, at_rest)
             self.last_seen = self._local.seen = handle.seen[:2]
             self._handles.add(handle)
-            self._local.handle = handle
+            self._local.handle, self._local.lease = handle, _Lease(handle)
             return handle
 
     def current(self) -> sqlite3.Connection:
@@ -156,7 +172,7 @@ class Connections:
             self.used = threading.local()
             self._opening = threading.RLock()
             self._inherited.extend(self._handles)
-            self._handles = weakref.WeakSet()
+            self._handles = set()
         else:
             self._opening.release()
 
@@ -174,6 +190,16 @@ class Connections:
                 self._handles.discard(handle)
             finally:
                 handle.lock.release()
+
+    def _close_abandoned(self) -> None:
+        for handle in [handle for handle in self._handles if handle.is_abandoned]:
+            # One that could not be closed for a fork may still be in use.
+            if handle.lock.acquire(blocking=False):
+                try:
+                    handle.connection.close()
+                    self._handles.discard(handle)
+                finally:
+                    handle.lock.release()
 
     def _look(self) -> tuple[int, ...]:
         found = fsio.stat(self._path)

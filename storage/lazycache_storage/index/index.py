@@ -10,6 +10,7 @@ everything else; no other row has a key of 32 bytes.
 
 import sqlite3
 import stat
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -112,6 +113,8 @@ class Index:
         self.network = network
         self._connections = Connections(self.path, read_only=read_only)
         self._writer: Any = None
+        # Whoever drops an index without closing it leaves its connections to this, also while another thread forks.
+        weakref.finalize(self, self._connections.close)
 
     def create(self) -> None:
         """Make the database if there is none; many processes may do so at once."""
