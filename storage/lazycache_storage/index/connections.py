@@ -220,8 +220,11 @@ class Connections:
         # What another user's sqlite makes beside the database may be opened by us a moment later only.
         deadline = time.monotonic() + _MODE_PATIENCE_SECONDS
         while True:
+            # Of a file that may not be written yet sqlite makes a connection that never writes.
+            is_early = os.path.exists(self._path) and not os.access(self._path, os.W_OK)
             try:
-                return self._connect(options)
+                if not is_early or time.monotonic() > deadline or not modes.is_shared(os.path.dirname(self._path)):
+                    return self._connect(options)
             except sqlite3.OperationalError as error:
                 is_closed = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_CANTOPEN
                 if not is_closed or time.monotonic() > deadline or not modes.is_shared(os.path.dirname(self._path)):
