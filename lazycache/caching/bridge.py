@@ -241,8 +241,8 @@ class Cache(Upkeep):
         since = time.time() - (0.0 if refresh else settings.age(max_age))
         return self._view(_since=max(since, self._since))
 
-    def _may_store(self, node: Node) -> bool:
-        """Say whether the result of `node` may be kept; warn if not."""
+    def _may_store(self, node: Node, is_plain: bool = False) -> bool:
+        """Say whether the result of `node`, which is plain if no pure call is below it, may be kept; warn if not."""
         if self.mode == "ro":
             return False
         function = node._function
@@ -250,7 +250,7 @@ class Cache(Upkeep):
         if reason is not None:
             self._guard.not_stored(function.name, reason)
             return False
-        is_ours = self._own.claims.take(node)
+        is_ours = self._own.claims.take(node, is_plain)
         if is_ours and function.is_pure:
             self._codes.note(function, self._started)
         return is_ours
@@ -334,7 +334,9 @@ class Cache(Upkeep):
         """
         if not isinstance(expression, Node) or expression._function is None:
             raise TypeError(f"only a call has a result to put, not {expression!r}")
-        self._evaluation([expression]).put_by_hand(value)
+        from lazycache.caching import pieces
+
+        pieces.put_by_hand(self._guard, expression, value)
 
     def forget(self, expression: Node) -> bool:
         """Drop the result of a node; return whether there was one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakSet, ref
 
 import msgspec
 
@@ -40,7 +40,7 @@ class Claims:
         self._verdicts: WeakKeyDictionary[PureFunction, bool] = WeakKeyDictionary()
         self._taken: WeakSet[PureFunction] = WeakSet()
         # Nodes with no contested function at or below them. Not their keys: two functions may give one key.
-        self._clear: WeakValueDictionary[int, Node] = WeakValueDictionary()
+        self._clear: dict[int, ref[Node]] = {}
 
     def contested(self, node: Node) -> bool:
         """Say whether another function holds the name and version of one that `node` is made with.
@@ -56,29 +56,46 @@ class Claims:
         if any(self._is_contested(function) for function in functions):
             return True
         if node._deps and all(function in self._verdicts for function in functions):
-            self._clear[id(node)] = node
+            self._note_clear(node)
         return False
 
-    def take(self, node: Node) -> bool:
-        """Claim the functions that `node` is made with, before its result is stored; False if another has a name."""
-        if not all(self._take(function) for function in self._functions(node)):
+    def take(self, node: Node, is_plain: bool = False) -> bool:
+        """Claim the functions that `node` is made with, before its result is stored; False if another has a name.
+
+        If it is plain, it is known to be made with none.
+        """
+        if not is_plain and not all(self._take(function) for function in self._functions(node)):
             return False
-        self._clear[id(node)] = node
+        self._note_clear(node)
         return True
+
+    def _note_clear(self, node: Node) -> None:
+        identity, clear = id(node), self._clear
+
+        def forget(dead: ref[Node]) -> None:
+            # Another node may have this identity by now.
+            if clear.get(identity) is dead:
+                del clear[identity]
+
+        clear[identity] = ref(node, forget)
 
     def _functions(self, node: Node) -> list[PureFunction]:
         """Return the functions with a version at and below `node`."""
         found: dict[int, PureFunction] = {}
-        stack, seen, clear = [node], set(), self._clear
+        clear = self._clear
+        stack, seen = [node], {id(node)}
         while stack:
             part = stack.pop()
-            function = part._function
-            if function is None or id(part) in seen or clear.get(id(part)) is part:
+            known = clear.get(id(part))
+            if known is not None and known() is part:
                 continue
-            seen.add(id(part))
-            if function.is_pure and function.version:
+            deps, function = part._deps, part._function
+            if function is not None and function.is_pure and function.version:
                 found[id(function)] = function
-            stack.extend(part._deps)
+            for dep in deps:
+                if id(dep) not in seen and dep._function is not None:
+                    seen.add(id(dep))
+                    stack.append(dep)
         return list(found.values())
 
     def _is_contested(self, function: PureFunction) -> bool:

@@ -17,11 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lazycache.blocks import Blocks, replace_members, size_of
-from lazycache.caching.details import result_token
+from lazycache.caching import inputs
+from lazycache.caching.details import describe, result_token
 from lazycache.caching.labelled import is_labelled, load
 from lazycache.digests import Memo, remember
 from lazycache.errors import ExhaustedError, NotStorableError, StoreError
 from lazycache.evaluation import PLAIN, call_pure
+from lazycache.expressions.keys import take_keys
+from lazycache.files import mark_young
+from lazycache.show import summary
 from lazycache_storage.arrayhash import array_digest
 from lazycache_storage.digest import Digest, digest_of_token
 
@@ -161,6 +165,20 @@ def put_result(
         return array_digest(array) if known is None else digest_of_token(known[1])
 
     return guard.put(keys, value, fields, files, replace, what, digest=digest, chunking=chunking_of(node._function))
+
+
+def put_by_hand(guard: GuardedStore, expression: Node, value: Any) -> Record | None:
+    """Store `value` as the result of `expression`."""
+    take_keys((expression,))
+    root = expression._pinned()
+    named = inputs.result_files(value)
+    leaves = (state for leaf in root._inputs for state in mark_young(leaf._files, in_key=True))
+    files = inputs.union(tuple(leaves), named)
+    what = summary(root)
+    value = Collector(guard, root._function, what, lambda: True)(value)
+    return put_result(
+        guard, root, (root._key,), value, describe(root, what, 0.0), named, {root._key: files}, True, what
+    )
 
 
 def open_array(cache: Cache, node: Node) -> zarr.Array[Any]:

@@ -29,6 +29,9 @@ class ReadFiles:
         self._unstored: dict[int, Files] = {}
         self._marked: dict[int, Files] = {}
 
+    def __bool__(self) -> bool:
+        return bool(self._below or self._own)
+
     def marked(self, leaf: HashedLeaf) -> Files:
         """Return the files of a leaf with the contents that young ones had when first asked, before anything ran."""
         states = self._marked.get(id(leaf))

@@ -27,9 +27,9 @@ from lazycache.caching.readfiles import ReadFiles
 from lazycache.evaluation import MISSING, Evaluation, annotate, call_operation, call_pure, gather, leaf_value
 from lazycache.expressions.keys import call_key as key_of_call
 from lazycache.expressions.keys import node_token, take_keys
+from lazycache.expressions.nodes import NO_FILES
 from lazycache.expressions.tree import HashedLeaf, Node
 from lazycache.files import mark_young
-from lazycache.show import summary
 from lazycache_storage.digest import Digest
 
 if TYPE_CHECKING:
@@ -121,30 +121,27 @@ class CachedEvaluation(Evaluation):
                 lacking.add(id(node))
         return list(found.values())
 
-    def put_by_hand(self, value: Any) -> Record | None:
-        """Store `value` as the result of the one root."""
-        (root,) = self._roots
-        files = tuple(state for leaf in root._inputs for state in mark_young(leaf._files, in_key=True))
-        named = inputs.result_files(value)
-        files = inputs.union(files, named)
-        what = summary(root)
-        value = pieces.Collector(self._guard, root._function, what, lambda: True)(value)
-        fields = describe(root, what, 0.0)
-        return pieces.put_result(self._guard, root, (root._key,), value, fields, named, {root._key: files}, True, what)
-
     # -- plan ---------------------------------------------------------------
 
     def needs(self, node: Node) -> Sequence[Node]:
         """Return what `node` is made from: nothing for a hit, its twin for a repeated key."""
         found = self._needs.get(id(node))
-        if found is None:
-            found = self._needs[id(node)] = self._find_needs(node)
-        return found
+        return self._look(node) if found is None else found
 
-    def _find_needs(self, node: Node) -> Sequence[Node]:
+    def _look(self, node: Node) -> Sequence[Node]:
+        identity, needed = id(node), node._deps
         function = node._function
         if function is None:
-            return ()
+            needed = ()
+        elif function.is_pure or identity in self._root_ids or self._first.setdefault(node._key, node) is not node:
+            self._special.add(identity)
+            needed = self._look_up(node)
+        self._needs[identity] = needed
+        return needed
+
+    def _look_up(self, node: Node) -> tuple[Node, ...]:
+        """Return what is needed for a node that may be stored, or has the key of another."""
+        function = node._function
         first = self._first.get(node._key)
         if first is None:
             # What is stored is looked at again and again, so it stays a call to the end, as the roots do.
@@ -186,6 +183,10 @@ class CachedEvaluation(Evaluation):
             self._settled += 1
             identity = id(node)
             if node._function is None or identity in self._records:
+                continue
+            if identity not in self._special:
+                if self._tokens or self._files or node._rope is not NO_FILES:
+                    self._pass_through(node)
                 continue
             deps = self.needs(node)
             if deps and deps[0] is self._first.get(node._key) and deps[0] is not node:
@@ -291,6 +292,8 @@ class CachedEvaluation(Evaluation):
     def _execute(self, node: Node, call_key: Digest, deferred: tuple[FileState, ...]) -> Outcome:
         function = node._function
         with self._watching(node, deferred):
+            if len(self._special) == 1:
+                self.run_in_order(node)
             for dep in node._deps:
                 self.demand(dep)
             started = time.perf_counter()
@@ -328,7 +331,8 @@ class CachedEvaluation(Evaluation):
         cache, value = self._cache, outcome.value
         cache.counters.computed(outcome.seconds)
         record = None
-        if cache._may_store(node):
+        is_plain = len(self._special) == 1 and not node._function.is_pure
+        if cache._may_store(node, is_plain):
             files = inputs.result_files(value)
             static = inputs.union(self._files.below(node), files)
             own = inputs.union(self._files.own(node), files)
