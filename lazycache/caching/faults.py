@@ -21,6 +21,8 @@ _CAUSES = {
     sqlite3.SQLITE_READONLY: "EROFS",
     sqlite3.SQLITE_PERM: "EACCES",
     sqlite3.SQLITE_CANTOPEN: "EACCES",
+    sqlite3.SQLITE_BUSY: "EBUSY",
+    sqlite3.SQLITE_LOCKED: "EBUSY",
 }
 
 

@@ -23,7 +23,7 @@ from lazycache_storage.objects.objects import verify_object
 from lazycache_storage.record import ObjectRef, Record, decode_record
 
 if TYPE_CHECKING:
-    from lazycache_storage.index.index import Transaction
+    from lazycache_storage.index.transactions import Transaction
     from lazycache_storage.store import Store
 
 FindingKind = Literal[

@@ -16,7 +16,8 @@ from lazycache_storage import fsio, layout, machine
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError
 from lazycache_storage.index import accounts
-from lazycache_storage.index.index import REF_PREFIX, Index, Transaction
+from lazycache_storage.index.index import REF_PREFIX, Index
+from lazycache_storage.index.transactions import Transaction
 from lazycache_storage.objects.arrays import Array, Written
 from lazycache_storage.objects.chunked import Chunking
 from lazycache_storage.objects.objects import Sink, refresh, write_blob

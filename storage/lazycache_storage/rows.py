@@ -8,7 +8,8 @@ from types import TracebackType
 
 from lazycache_storage import founding, layout
 from lazycache_storage.errors import CorruptEntryError, ReadOnlyStoreError, StoreError
-from lazycache_storage.index.index import Index, Transacting, Transaction, has_database, is_broken
+from lazycache_storage.index.index import Index, has_database, is_broken
+from lazycache_storage.index.transactions import Transacting, Transaction
 from lazycache_storage.memory import Memory
 
 log = logging.getLogger("lazycache")

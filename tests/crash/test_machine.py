@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from lazycache import Cache, pure
+from lazycache_storage.index import connections
 from tests.crash.test_faults import at_most_one_warning, is_mended, is_right, kinds, whole
-from tests.storage.processes import run
+from tests.storage.processes import listen, run, start
 
 FEW_DESCRIPTORS = """
 import resource, warnings
@@ -217,6 +218,44 @@ def test_folders_that_may_not_be_entered_any_more() -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         os.chmod(folder, 0o777)
         assert run(OTHER_USER, folder).strip() == "right"
+
+
+STOPPED = """
+import signal
+from lazycache_storage.index.index import Index
+with Index(sys.argv[1] + "/index").transaction():
+    say("writes")
+    os.kill(os.getpid(), signal.SIGSTOP)
+"""
+
+
+def test_a_process_that_was_stopped_while_it_writes_is_waited_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "store"
+    Cache(path)(whole(0))
+    stopped = start(STOPPED, path)
+    try:
+        assert listen(stopped) == "writes"
+        # Each of the forty results below needs three transactions; waiting for all of them would take ten minutes.
+        monkeypatch.setattr(connections, "BUSY_SECONDS", 5.0)
+        monkeypatch.setattr(connections, "_STUCK_SECONDS", 0.01)
+        with at_most_one_warning():
+            cache = Cache(path)
+            assert is_right(cache(whole(0)), 0)
+            assert cache.stats()["runs"] == 0
+            for n in range(1, 40):
+                assert is_right(cache(whole(n)), n)
+            cache.close()
+    finally:
+        stopped.kill()
+        stopped.communicate()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cache = Cache(path)
+        assert is_right(cache(whole(1)), 1)
+        assert whole(1) in cache
+    assert is_mended(path)
 
 
 CLOCK = """

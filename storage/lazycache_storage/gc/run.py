@@ -25,7 +25,7 @@ from lazycache_storage.index.index import CLAIM_PREFIX, CODE_PREFIX, FILE_PREFIX
 from lazycache_storage.record import Record, decode_record
 
 if TYPE_CHECKING:
-    from lazycache_storage.index.index import Transaction
+    from lazycache_storage.index.transactions import Transaction
     from lazycache_storage.store import Store
 
 log = logging.getLogger("lazycache")

@@ -12,9 +12,18 @@ from lazycache_storage import forking, fsio, modes
 BUSY_SECONDS = 60.0
 """How long a writer waits for another."""
 
+_STUCK_SECONDS = 1.0
+"""How long it waits if the last wait was in vain: that one may have been stopped."""
+
 _FORK_PATIENCE_SECONDS = 10.0
 _MODE_PATIENCE_SECONDS = 0.2
 _IMMUTABLE_SECONDS = 1.0
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Tell whether an error of sqlite says that somebody else has locked the database."""
+    code: int = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 class _Handle:
@@ -70,6 +79,8 @@ class Connections:
         Held by the thread that writes.
     used : thread-local
         The block in which a thread uses its connection.
+    is_stuck : bool
+        Whether the last wait for another writer was in vain.
     """
 
     waits_at_fork: ClassVar[bool] = True
@@ -88,6 +99,7 @@ class Connections:
         self._handles: set[_Handle] = set()
         # Connections that came over a fork in use: sqlite forbids even to close them.
         self._inherited: list[_Handle] = []
+        self.is_stuck = False
         forking.register(self)
 
     def fetch_one(self, query: str, parameters: tuple[Any, ...]) -> tuple[Any, ...] | None:
@@ -106,6 +118,33 @@ class Connections:
     def use(self, *, writing: bool = False) -> "Use":
         """Return a context manager that keeps the connection of this thread open; `writing` takes the turn as well."""
         return Use(self, writing)
+
+    def begin(self, connection: sqlite3.Connection, seconds: float | None = None) -> None:
+        """Begin a transaction that writes; wait long for others, but not again while they keep the lock.
+
+        Parameters
+        ----------
+        connection : sqlite3.Connection
+        seconds : float, optional
+            Wait so long at most.
+
+        Raises
+        ------
+        sqlite3.OperationalError
+            If somebody else kept the lock.
+        """
+        patience = seconds or (_STUCK_SECONDS if self.is_stuck else BUSY_SECONDS)
+        if patience != BUSY_SECONDS:
+            connection.execute(f"PRAGMA busy_timeout = {int(patience * 1000)}")
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            self.is_stuck = False
+        except sqlite3.OperationalError as error:
+            self.is_stuck = self.is_stuck or (seconds is None and is_busy(error))
+            raise
+        finally:
+            if patience != BUSY_SECONDS:
+                connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
 
     def let_go(self) -> None:
         """End what this thread has in use: a block that was interrupted as it ended has not done so."""

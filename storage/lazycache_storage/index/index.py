@@ -11,15 +11,14 @@ everything else; no other row has a key of 32 bytes.
 import sqlite3
 import stat
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import TracebackType
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from lazycache_storage import fsio, modes
 from lazycache_storage.errors import ReadOnlyStoreError
 from lazycache_storage.index import accounts
-from lazycache_storage.index.accounts import Account, Filling
-from lazycache_storage.index.connections import BUSY_SECONDS, Connections, Use
+from lazycache_storage.index.connections import Connections, is_busy
+from lazycache_storage.index.transactions import SELECT, TOUCH, Transacting, bytes_of, successor
 
 REF_PREFIX = b"ref:"
 CLAIM_PREFIX = b"claim:"
@@ -30,18 +29,15 @@ TOOK_PREFIX = b"took:"
 DATABASE_FILE = "cache.db"
 """The name that diskcache gives its database."""
 
-_TOUCH_PATIENCE_MS = 2000
+_TOUCH_PATIENCE_SECONDS = 2.0
+_PREPARE_PATIENCE_SECONDS = 0.2
 _PAGE = 1000
 
-_SELECT = "SELECT value FROM Cache WHERE key = ? AND raw = 1"
 _RANGE = (
     "SELECT key, value, access_time, access_count FROM Cache"
     " WHERE raw = 1 AND key {} :last {} ORDER BY key LIMIT :limit"
 )
-_KEYS = "SELECT key FROM Cache WHERE raw = 1 AND key >= :lower {} AND length(key) != 32 ORDER BY key"
-_TOUCH = "UPDATE Cache SET access_time = max(access_time, ?), access_count = access_count + ? WHERE key = ? AND raw = 1"
 
-_REPLACE = "UPDATE Cache SET value = ? WHERE key = ? AND raw = 1"
 
 _BROKEN_CODES = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 # What sqlite says of a database that has other tables than ours.
@@ -132,8 +128,8 @@ class Index:
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value under `key`, or None."""
-        row = self._connections.fetch_one(_SELECT, (bytes(key),))
-        return None if row is None else _bytes_of(row[0])
+        row = self._connections.fetch_one(SELECT, (bytes(key),))
+        return None if row is None else bytes_of(row[0])
 
     def put(self, key: bytes, value: bytes) -> None:
         """Write one row."""
@@ -155,7 +151,7 @@ class Index:
         """
         if self.read_only:
             raise ReadOnlyStoreError(path=self.folder)
-        return Transacting(self._connections.use(writing=True), self._writing)
+        return Transacting(self._connections.use(writing=True), self._writing, self._connections.begin)
 
     def let_go(self) -> None:
         """Undo what a block of this thread has left open that was interrupted as it ended."""
@@ -172,12 +168,12 @@ class Index:
 
         Rows that are written meanwhile may or may not be seen; no lock is held between two rows.
         """
-        last, upper = prefix, _successor(prefix)
+        last, upper = prefix, successor(prefix)
         query = _RANGE.format(">=", "" if upper is None else "AND key < :upper")
         while True:
             rows = self.fetch(query, {"last": last, "upper": upper, "limit": _PAGE})
             for key, value, last_used, uses in rows:
-                yield Row(key, _bytes_of(value), last_used, uses)
+                yield Row(key, bytes_of(value), last_used, uses)
             if len(rows) < _PAGE:
                 return
             last = rows[-1][0]
@@ -219,17 +215,25 @@ class Index:
             raise ReadOnlyStoreError(path=self.folder)
         with self._connections.use(writing=True) as connection:
             # Uses are worth a short wait only: they come again.
-            connection.execute(f"PRAGMA busy_timeout = {_TOUCH_PATIENCE_MS}")
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-                connection.executemany(_TOUCH, ((when, count, bytes(key)) for key, when, count in uses))
-                connection.execute("COMMIT")
-            finally:
-                connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
+            self._connections.begin(connection, _TOUCH_PATIENCE_SECONDS)
+            connection.executemany(TOUCH, ((when, count, bytes(key)) for key, when, count in uses))
+            connection.execute("COMMIT")
 
     def prepare(self) -> None:
-        """Open what the first write of a process needs, which takes tens of milliseconds, ahead of time."""
-        with self._connections.use():
+        """Open what the first write of a process needs, which takes tens of milliseconds, ahead of time.
+
+        If somebody else is writing for longer than that, it is left to the first write.
+        """
+        if self._writer is not None or self._connections.is_stuck:
+            return
+        with self._connections.use(writing=True) as connection:
+            try:
+                self._connections.begin(connection, _PREPARE_PATIENCE_SECONDS)
+            except sqlite3.OperationalError as error:
+                if not is_busy(error):
+                    raise
+                return
+            connection.execute("ROLLBACK")
             self._writing()
 
     def is_current(self) -> bool:
@@ -274,101 +278,9 @@ class Index:
         if self._writer is None:
             from lazycache_storage.index._diskcache import open_writer
 
+            connection = self._connections.current()
+            # diskcache waits for as long as we do, but each time.
+            self._connections.begin(connection)
+            connection.execute("ROLLBACK")
             self._writer = open_writer(self._connections.current, network=self.network)
         return self._writer
-
-
-class Transacting:
-    """The block of a transaction.
-
-    Parameters
-    ----------
-    use : Use
-    open_writer : callable
-        Returns the diskcache.
-    """
-
-    def __init__(self, use: Use, open_writer: Callable[[], Any]) -> None:
-        self._use = use
-        self._open_writer = open_writer
-
-    def __enter__(self) -> "Transaction":
-        connection = self._use.__enter__()
-        try:
-            self._writer = self._open_writer()
-            connection.execute("BEGIN IMMEDIATE")
-            self._writer.joins(True)
-            return Transaction(self._writer, connection)
-        except BaseException:
-            self._use.end()
-            raise
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        try:
-            self._writer.joins(False)
-            if kind is None:
-                fsio.step("commit")
-                self._use.connection.execute("COMMIT")
-        finally:
-            # What is not committed is undone.
-            self._use.end()
-        if kind is None:
-            fsio.step("committed")
-
-
-class Transaction:
-    """The index while this thread holds its write lock."""
-
-    def __init__(self, writer: Any, connection: sqlite3.Connection) -> None:
-        self._writer = writer
-        self._connection = connection
-
-    def get(self, key: bytes) -> bytes | None:
-        """Return the value under `key`, as this transaction sees it."""
-        row = self._connection.execute(_SELECT, (bytes(key),)).fetchone()
-        return None if row is None else _bytes_of(row[0])
-
-    def put(self, key: bytes, value: bytes, entry: Account | None = None) -> None:
-        """Write one row; its uses start again at none.
-
-        Parameters
-        ----------
-        key, value : bytes
-        entry : Account, optional
-            What statistics are to count.
-        """
-        if entry is None:
-            self._writer.set(bytes(key), Filling(value))
-        else:
-            self._writer.set(bytes(key), Filling(value, entry.nbytes, entry.seconds), tag=entry.tag)
-
-    def delete(self, key: bytes) -> bool:
-        """Remove one row; return whether it was there."""
-        return bool(self._writer.delete(bytes(key)))
-
-    def touch(self, uses: Iterable[tuple[bytes, float, int]]) -> None:
-        """Note uses of records, as `Index.touch` does."""
-        self._connection.executemany(_TOUCH, ((when, count, bytes(key)) for key, when, count in uses))
-
-    def replace(self, key: bytes, value: bytes) -> bool:
-        """Write another value into a row and keep its uses; return whether the row was there."""
-        return self._connection.execute(_REPLACE, (value, bytes(key))).rowcount > 0
-
-    def keys_with_prefix(self, prefix: bytes) -> list[bytes]:
-        """Return the keys that begin with `prefix` and are not those of records, as this transaction sees them."""
-        upper = _successor(prefix)
-        query = _KEYS.format("" if upper is None else "AND key < :upper")
-        return [row[0] for row in self._connection.execute(query, {"lower": prefix, "upper": upper})]
-
-
-def _bytes_of(value: object) -> bytes:
-    """Return what a row holds; nobody of ours wrote a text or a number, and no bytes are no record."""
-    return value if type(value) is bytes else b""
-
-
-def _successor(prefix: bytes) -> bytes | None:
-    """Return the smallest bytes above everything that begins with `prefix`, or None if nothing is."""
-    kept = prefix.rstrip(b"\xff")
-    return kept[:-1] + bytes([kept[-1] + 1]) if kept else None
