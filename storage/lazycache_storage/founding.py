@@ -17,7 +17,8 @@ log = logging.getLogger("lazycache")
 
 _FORMAT_FILE_LIMIT = 4096
 
-_LONGEST_PATH = 511 - len("/index/cache.db-journal")
+# The longest path that sqlite takes is that of a new index, before it is in its place.
+_LONGEST_PATH = 511 - len("/tmp/4194304-0123456789ab/cache.db-journal")
 
 
 class Opened(NamedTuple):
@@ -63,7 +64,7 @@ def open_folder(path: str, *, read_only: bool, create: bool, shared: bool = Fals
             log.warning("%s was not made to be shared; move it away, or see the manual on sharing one", path)
         read_only = read_only or not fsio.is_writable(path)
         if not read_only and not has_database(layout.folder(path, layout.INDEX_FOLDER)):
-            index = _index(path, network)
+            index = Index(layout.folder(path, layout.INDEX_FOLDER), network=network)
             done = set_aside_index(path, index)
             index.close()
             if done:
@@ -112,9 +113,7 @@ def _make(path: str, network: bool) -> None:
     for name in layout.FOLDERS:
         fsio.make_folder(layout.folder(path, name))
     fsio.step("made folders")
-    index = _index(path, network)
-    index.create()
-    index.close()
+    _make_index(path, network)
     fsio.step("made index")
     if is_ours:
         fsio.write_atomically(f"{path}/{layout.CACHEDIR_TAG_FILE}", layout.CACHEDIR_TAG_TEXT.encode())
@@ -139,9 +138,10 @@ def set_aside_index(path: str, index: Index) -> str:
         found = fsio.stat(index.path)
         if has_database(index.folder) and found is not None and (found.st_dev, found.st_ino) != broken:
             return ""
+        fsio.remove_empty_folder(index.folder)
         aside = move_aside(index.folder)
         fsio.step("index set aside")
-        index.create()
+        _make_index(path, index.network)
         return f"it was renamed to {aside}, and the store starts anew" if aside else "the store starts anew"
 
 
@@ -152,5 +152,20 @@ def move_aside(path: str) -> str:
     return aside if fsio.move(path, aside) else ""
 
 
-def _index(path: str, network: bool) -> Index:
-    return Index(layout.folder(path, layout.INDEX_FOLDER), network=network)
+def _make_index(path: str, network: bool) -> None:
+    """Put an index in place that has its tables from the first moment; one that is there is kept."""
+    folder = layout.folder(path, layout.INDEX_FOLDER)
+    if has_database(folder):
+        return
+    tmp = layout.folder(path, layout.TMP_FOLDER)
+    fsio.make_folder(tmp)
+    temporary = fsio.temporary_name(tmp)
+    try:
+        index = Index(temporary, network=network)
+        index.create()
+        index.close()
+        # An empty folder in its place is no hindrance.
+        os.rename(temporary, folder)
+    except BaseException:
+        fsio.remove(temporary)
+        raise

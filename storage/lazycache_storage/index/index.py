@@ -113,12 +113,10 @@ class Index:
         weakref.finalize(self, self._connections.close)
 
     def create(self) -> None:
-        """Make the database if there is none; many processes may do so at once."""
+        """Make the database."""
         fsio.make_folder(self.folder)
         self._connections.open("rwc")
         with self._connections.use() as connection:
-            # Opened anew, as it makes its tables when it is opened.
-            self._writer = None
             self._writing()
             for statement in accounts.SCHEMA:
                 connection.execute(statement)
