@@ -166,6 +166,8 @@ def _make_index(path: str, network: bool) -> None:
         index.close()
         # An empty folder in its place is no hindrance.
         os.rename(temporary, folder)
-    except BaseException:
+    except BaseException as error:
         fsio.remove(temporary)
-        raise
+        # Where locks do not work, another process may have been faster.
+        if not (isinstance(error, OSError) and has_database(folder)):
+            raise

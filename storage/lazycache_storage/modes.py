@@ -77,8 +77,14 @@ def open_for_all(path: str, flags: int, temporary: str) -> int:
     """Return a descriptor of a file that all who write to the store may lock; it is made if it is not there.
 
     `temporary` is a name for it in the same folder, under which it gets its mode.
+
+    Raises
+    ------
+    OSError
+        If it cannot be opened; FileNotFoundError if there is no folder for it.
     """
-    if not is_shared(os.path.dirname(path)):
+    # Of a folder that is not there, nothing is known: another user may make it in the next moment.
+    if os.stat(os.path.dirname(path)).st_mode & _SHARED != _SHARED:
         return os.open(path, flags | os.O_CREAT, 0o600)
     while True:
         try:

@@ -170,7 +170,9 @@ assert fsio.list_folder(path + "/locks") == []
 
 
 @as_root
-def test_both_may_make_it_at_the_same_time(folder: Path) -> None:
+@pytest.mark.parametrize("round", range(3))
+def test_both_may_make_it_at_the_same_time(folder: Path, round: int) -> None:
+    del round
     store = folder / "store"
     store.mkdir()
     os.chown(store, FIRST, GROUP)

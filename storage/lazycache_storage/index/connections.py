@@ -26,6 +26,19 @@ def is_busy(error: sqlite3.Error) -> bool:
     return code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
+def _may_write(connection: sqlite3.Connection) -> bool:
+    """Tell whether a connection has opened all of its files for writing."""
+    connection.execute("PRAGMA busy_timeout = 0")
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ROLLBACK")
+    except sqlite3.OperationalError as error:
+        return error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_READONLY
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
+    return True
+
+
 class _Handle:
     """A connection and the lock that keeps it open while it is in use."""
 
@@ -256,18 +269,21 @@ class Connections:
             return False
 
     def _connect_to_shared(self, options: str) -> sqlite3.Connection:
-        # What another user's sqlite makes beside the database may be opened by us a moment later only.
+        # What sqlite makes beside the database others may write to a moment later only. Who opens it in
+        # between gets no connection, or one that never writes.
+        if not modes.is_shared(os.path.dirname(self._path)):
+            return self._connect(options)
         deadline = time.monotonic() + _MODE_PATIENCE_SECONDS
         while True:
-            # Of a file that may not be written yet sqlite makes a connection that never writes.
-            is_early = os.path.exists(self._path) and not os.access(self._path, os.W_OK)
             try:
-                if not is_early or time.monotonic() > deadline or not modes.is_shared(os.path.dirname(self._path)):
-                    return self._connect(options)
+                connection = self._connect(options)
             except sqlite3.OperationalError as error:
-                is_closed = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_CANTOPEN
-                if not is_closed or time.monotonic() > deadline or not modes.is_shared(os.path.dirname(self._path)):
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CANTOPEN or time.monotonic() > deadline:
                     raise
+            else:
+                if _may_write(connection) or time.monotonic() > deadline:
+                    return connection
+                connection.close()
             time.sleep(0.001)
 
     def _connect(self, options: str) -> sqlite3.Connection:
