@@ -170,9 +170,9 @@ assert fsio.list_folder(path + "/locks") == []
 
 
 @as_root
-@pytest.mark.parametrize("round", range(3))
-def test_both_may_make_it_at_the_same_time(folder: Path, round: int) -> None:
-    del round
+@pytest.mark.parametrize("attempt", range(3))
+def test_both_may_make_it_at_the_same_time(folder: Path, attempt: int) -> None:
+    del attempt
     store = folder / "store"
     store.mkdir()
     os.chown(store, FIRST, GROUP)
