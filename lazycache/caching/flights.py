@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from lazycache.caching.cycles import running_above
 from lazycache.caching.faults import FAULTS
 from lazycache.errors import CycleError, LockTimeoutError
 from lazycache_storage.digest import Digest
@@ -52,6 +53,8 @@ class Flight:
     ) -> None:
         self._store = store
         self._claim = None if store is None else store.computing(key, what, ready=ready, expected=expected)
+        if self._claim is not None:
+            self._claim.above = running_above
         self._fault = fault
 
     def __enter__(self) -> Any:

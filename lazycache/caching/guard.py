@@ -319,6 +319,12 @@ class GuardedStore:
         store = None if self._read_only else self.store
         return Flight(store, key, what, ready, expected, self.fault)
 
+    def note_wait(self, key: Digest, *, begins: bool) -> None:
+        """Write into the locks held here that a worker computes, or waits for, `key` on their behalf."""
+        from lazycache_storage import layout, locks
+
+        self.write("note a wait", lambda store: locks.note_wait(layout.lock_path(store.path, key), begins=begins))
+
     def close(self) -> None:
         """Write what is pending and close the store; it opens again when used."""
         with self._lock:

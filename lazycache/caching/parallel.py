@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from lazycache import current
 from lazycache.caching import inputs
 from lazycache.caching.run import CachedEvaluation
 from lazycache.caching.shipped import Answer, ShippedCall
@@ -170,10 +171,17 @@ class ParallelCachedEvaluation(CachedEvaluation):
             not self._workers.shares_memory,
         )
         try:
-            return self._workers.submit(call, self._surroundings)
+            future = self._workers.submit(call, self._surroundings)
         except Exception as error:
             annotate(error, node)
             raise
+        self._note_wait(call_key, begins=True)
+        return future
+
+    def _note_wait(self, call_key: Digest | None, *, begins: bool) -> None:
+        """Say that the call which this is nested in waits for one that a worker has."""
+        if call_key is not None and current.frame() is not None:
+            self._guard.note_wait(call_key, begins=begins)
 
     def _stand_in(self, node: Node) -> Node | None:
         # A call may be known by its key alone: what is below a repeated key is not looked at.
@@ -194,6 +202,8 @@ class ParallelCachedEvaluation(CachedEvaluation):
         except Exception as error:
             annotate(error, node)
             raise
+        finally:
+            self._note_wait(call_key, begins=False)
         self._cache.counters.add(answer.counters)
         if call_key is None:
             self._receive_value(node, answer)

@@ -78,9 +78,14 @@ def parse_object_path(path: str) -> tuple[Digest, ObjectKind] | None:
         return None
 
 
+def lock_name(key: Digest) -> str:
+    """Return the name of the lock file of a key."""
+    return f"{key.hex()}.lock"
+
+
 def lock_path(store: str, key: Digest) -> str:
     """Return the path of the lock file of a key."""
-    return f"{store}/{LOCKS_FOLDER}/{key.hex()}.lock"
+    return f"{store}/{LOCKS_FOLDER}/{lock_name(key)}"
 
 
 def is_lock_name(name: str) -> bool:

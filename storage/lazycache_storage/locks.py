@@ -66,6 +66,10 @@ class Claim(Generic[T]):
     record : object or None
         What `ready` returned: then another one has computed it, and no lock is held.
     path, what : str
+    above : callable
+        Returns name of the lock file and text of each computation that this one
+        is nested in, the outermost first, also of those that other processes
+        hold; set by whoever knows. It is asked after a while of waiting.
     waited : float
         Seconds spent waiting for others.
     holds : bool
@@ -95,6 +99,7 @@ class Claim(Generic[T]):
         is_usable: bool = True,
     ) -> None:
         self.record: T | None = None
+        self.above: Callable[[], list[tuple[str, str]]] = list
         self.waited = 0.0
         self.holds = False
         self.path = path
@@ -179,7 +184,7 @@ class Claim(Generic[T]):
     def _acquire(self) -> None:
         from filelock import lock_descriptor
 
-        wait = _Wait(self.path, self.what)
+        wait = _Wait(self.path, self.above)
         try:
             while True:
                 if lock_descriptor(self._descriptor, blocking=False):
@@ -257,9 +262,9 @@ class Claim(Generic[T]):
 class _Wait:
     """A wait for a lock: how long it has been, what is told meanwhile, and whether it can end."""
 
-    def __init__(self, path: str, what: str) -> None:
+    def __init__(self, path: str, above: Callable[[], list[tuple[str, str]]]) -> None:
         self._path = path
-        self._what = what
+        self._above = above
         self._started = time.monotonic()
         self._pause = FIRST_PAUSE_SECONDS
         self._tell = TELL_AFTER_SECONDS
@@ -291,19 +296,28 @@ class _Wait:
 
     def _look_for_cycle(self) -> None:
         held = [claim for claim in _held.get() if claim.holds]
+        # What is held here says more of itself.
+        above = dict(self._above()) | {os.path.basename(claim.path): claim.what for claim in held}
+        if not above:
+            return
         try:
-            if held and not self._noted:
+            if not self._noted:
                 self._noted = held
                 for claim in held:
                     claim.note_wait(os.path.basename(self._path), begins=True)
-            names = [os.path.basename(claim.path) for claim in held]
-            seen, self._seen = self._seen, find_way(self._path, names) if held else ((), "")
+            seen, self._seen = self._seen, find_way(self._path, above)
         except OSError as error:
             log.debug("it could not be seen who waits for whom: %s", error)
             return
         way, target = self._seen
         # The same twice: all of it was there at one moment between the two looks, so none of them can go on.
         if way and seen == self._seen:
-            inner = [claim.what for claim in held[names.index(target) :]]
+            inner = list(above.values())[list(above).index(target) :]
             cycle = (*inner, *[step.what for step in way], inner[0])
             raise WaitCycleError(cycle=cycle, chain=" -> ".join(cycle))
+
+
+def note_wait(path: str, *, begins: bool) -> None:
+    """Write into the files that this context holds that others wait, for its sake, for the lock at `path`."""
+    for claim in _held.get():
+        claim.note_wait(os.path.basename(path), begins=begins)

@@ -206,3 +206,64 @@ def test_a_forked_child_uses_the_open_cache(cache: Cache, witness: Witness) -> N
     os.close(writer)
     assert cache(f(2)) == 3
     assert witness.ran == {"f": 2}
+
+
+RINGS = """
+import contextvars, os, sys, time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+import lazycache_storage.locks
+from lazycache import Cache, pure
+from lazycache.errors import CycleError
+
+lazycache_storage.locks.LOOK_FOR_CYCLE_SECONDS = 0.05
+# Workers are started without the arguments.
+folder, size, how = Path(os.environ["RING_FOLDER"]), int(os.environ["RING_SIZE"]), os.environ["RING_HOW"]
+cache = Cache(folder / "store")
+
+@pure(version=1)
+def ring(number):
+    (folder / f"in{number}").touch()
+    deadline = time.monotonic() + 200
+    while len(list(folder.glob("in*"))) < size:
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+    if how == "nested":
+        return ring((number + 1) % size) + 1
+    # As an expression, although a body is running.
+    following = contextvars.Context().run(ring, (number + 1) % size)
+    if how == "jobs":
+        return cache(following, n_jobs=2) + 1
+    with ThreadPoolExecutor(2) as pool:
+        return cache(following, executor=pool) + 1
+"""
+
+IN_A_RING = """
+from rings import *
+try:
+    print(cache(ring(int(sys.argv[1]))))
+except CycleError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(("size", "how"), [(2, "nested"), (4, "nested"), (2, "jobs"), (2, "threads")])
+def test_calls_that_wait_for_each_other_in_a_ring_are_told(tmp_path: Path, size: int, how: str) -> None:
+    (tmp_path / "rings.py").write_text(RINGS)
+    (tmp_path / "script.py").write_text(IN_A_RING)
+    processes = [
+        subprocess.Popen(
+            [sys.executable, str(tmp_path / "script.py"), str(number)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "RING_FOLDER": str(tmp_path), "RING_SIZE": str(size), "RING_HOW": how},
+        )
+        for number in range(size)
+    ]
+    for process in processes:
+        out, err = process.communicate(timeout=200)
+        assert process.returncode == 0, err
+        assert out.startswith("a pure call waits for its own result: rings.ring"), out
+        assert out.count(" -> ") >= size
+    assert list((tmp_path / "store" / "locks").iterdir()) == []
