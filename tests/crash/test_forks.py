@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from tests.storage.processes import run
+from tests.storage.processes import finish, start
 
 FORKS = """
 import faulthandler, random, threading
@@ -11,8 +11,8 @@ import diskcache, filelock
 from lazycache import Cache, pure
 from tests.crash.test_faults import is_mended, is_right, kinds, part, whole
 
-faulthandler.dump_traceback_later(100, exit=True)
-path, forks = sys.argv[1], int(sys.argv[2])
+path, forks, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+faulthandler.dump_traceback_later(seconds, exit=True)
 ended, wrong = threading.Event(), []
 
 @pure(version=1)
@@ -77,4 +77,6 @@ say("right")
 
 def test_forks_in_the_midst_of_threads_that_compute(tmp_path: Path) -> None:
     forks = 300 if os.environ.get("LAZYCACHE_STRESS") == "long" else 15
-    assert run(FORKS, tmp_path / "store", forks).strip() == "right"
+    seconds = 100 + 2 * forks
+    process = start(FORKS, tmp_path / "store", forks, seconds)
+    assert finish(process, seconds=seconds + 20).strip() == "right"
