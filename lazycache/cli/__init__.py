@@ -8,6 +8,6 @@ or a setting cannot be understood, or a confirmation is missing. Treat any
 other code as a failure.
 """
 
-from lazycache.cli.app import main, main_gc
+from lazycache.cli.entry import main, main_gc
 
 __all__ = ["main", "main_gc"]

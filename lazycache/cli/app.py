@@ -1,4 +1,4 @@
-"""The two entry points, and what all commands share."""
+"""What all commands share: options, opening of stores, finding of records, errors."""
 
 import os
 import sqlite3
@@ -183,17 +183,3 @@ def refuse_ambiguous(digits: str, keys: list[str]) -> NoReturn:
     lines = "\n".join(f"  {key}" for key in keys[:_SHOWN_CANDIDATES])
     more = "\n  …" if len(keys) > _SHOWN_CANDIDATES else ""
     raise click.ClickException(f"several keys begin with {digits}:\n{lines}{more}")
-
-
-def main() -> None:
-    """Run ``lazycache``."""
-    from lazycache.cli.commands import lazycache
-
-    lazycache(prog_name="lazycache")
-
-
-def main_gc() -> None:
-    """Run ``lazycache-gc``."""
-    from lazycache.cli.gc import gc
-
-    gc(prog_name="lazycache-gc")
