@@ -51,14 +51,18 @@ class Layer:
     def find_valid(self, key: Digest, node: Node, since: float) -> Record | None:
         """Return the record under `key` if what it depends on is as it was, and it was made after `since`."""
         record = self.guard.find(key)
-        if record is None:
+        if record is None or self.claims.contested(node):
             return None
-        if not _was_made_since(record, since):
+        valid = self._if_valid(record, key, node, since)
+        if valid is None:
             # Another process may have put a newer one in its place since it was read here.
-            record = self.guard.find_again(key)
-            if record is None or not _was_made_since(record, since):
-                return None
-        if self.claims.contested(node):
+            newer = self.guard.find_again(key)
+            if newer is not None and newer != record:
+                valid = self._if_valid(newer, key, node, since)
+        return valid
+
+    def _if_valid(self, record: Record, key: Digest, node: Node, since: float) -> Record | None:
+        if not _was_made_since(record, since):
             return None
         function = node._function
         # An array may have been computed by another thread in the meantime.

@@ -134,6 +134,30 @@ def test_files_of_nested_calls_belong_to_the_outer_result(
     assert witness.news() == {"outer": 1, "read": 1}
 
 
+def test_what_others_made_of_a_changed_file_is_found_at_once(
+    tmp_path: Path, cache: Cache, read: Any, witness: Witness
+) -> None:
+    path = write(tmp_path / "f", "one")
+
+    @pure(version=1)
+    def outer(n: int) -> str:
+        witness("outer")
+        return str(read(path)) * n
+
+    assert cache(outer(2)) == "oneone"
+    witness.news()
+    for number in range(1, 4):
+        write(tmp_path / "f", f"{number}", OLD + number)
+        # It has a memory of its own, as another process would.
+        other = Cache(cache.path)
+        assert other(outer(2)) == f"{number}{number}"
+        assert witness.news() == {"outer": 1, "read": 1}
+        assert outer(2) in cache
+        assert cache(outer(2)) == f"{number}{number}"
+        assert witness.news() == {}
+        other.close()
+
+
 def test_files_of_nested_calls_count_through_a_third_level_and_a_plain_hit(
     tmp_path: Path, cache: Cache, read: Any, witness: Witness
 ) -> None:
