@@ -158,7 +158,9 @@ def _versions(function: PureFunction) -> list[str]:
         inner = inner.func
     for value in list(getattr(inner, "__globals__", {}).values()):
         home = _home(value)
-        module = sys.modules.get(home.partition(".")[0]) if isinstance(home, str) else None
+        top = home.partition(".")[0] if isinstance(home, str) else ""
+        # Some modules of the standard library have a version of their own, which says nothing beside Python's.
+        module = None if top in sys.stdlib_module_names else sys.modules.get(top)
         # Not asked of the module itself, which may import something, or warn.
         version = None if module is None else vars(module).get("__version__")
         if module is not None and isinstance(version, str) and not is_own_module(module):

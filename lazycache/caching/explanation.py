@@ -99,7 +99,7 @@ class Explanation:
 def explain(cache: Cache, node: Node) -> Explanation:
     """Return why `node` hits or misses in `cache`; nothing is run."""
     if not isinstance(node, Node):
-        raise TypeError(f"only lazy expressions can be explained, not a {type(node).__name__}: wrap it in computed()")
+        raise TypeError(f"only lazy expressions can be explained, not {type(node).__name__}: wrap it in computed()")
     key, text = key_of(node), summary(node)
     node = node._pinned()
     if node._function is None:

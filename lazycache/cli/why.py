@@ -81,7 +81,7 @@ def _find(store: "Store", what: str, limit: int) -> Iterator[tuple[str, Record]]
             return
     listed = list(list_results(store, functions=(what,), limit=limit))
     if not listed:
-        raise click.ClickException(f"no key begins with {what}, and no function is called so (see `lazycache stats`)")
+        raise click.ClickException(f"no key begins with {what!r}, and no function is called so (see `lazycache stats`)")
     for result in listed:
         yield result.keys[0], result.record
 

@@ -61,7 +61,7 @@ def key(expression: Any) -> Digest:
     False
     """
     if not isinstance(expression, Node):
-        raise TypeError(f"key() takes a lazy expression, not a {type(expression).__name__}: wrap it in computed()")
+        raise TypeError(f"key() takes a lazy expression, not {type(expression).__name__}: wrap it in computed()")
     take_keys((expression,))
     if expression._function is None:
         if expression._key is not None:

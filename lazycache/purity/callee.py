@@ -292,8 +292,12 @@ class PureFunction:
 
     def _check_outputs(self, result: Any) -> None:
         if not isinstance(result, tuple | list) or len(result) != self.n_outputs:
-            found = f"{len(result)} of them" if isinstance(result, tuple | list) else f"a {type(result).__name__}"
-            raise TypeError(f"{self.name} has n_outputs={self.n_outputs}, and must return as many; it returned {found}")
+            kind = type(result).__name__
+            found = str(len(result)) if isinstance(result, tuple | list) else f"one value of type {kind}"
+            raise TypeError(
+                f"{self.name} has n_outputs={self.n_outputs}, so it must return a tuple or list of {self.n_outputs} "
+                f"values; it returned {found}"
+            )
 
     # -- a method, a value --------------------------------------------------
 

@@ -528,3 +528,12 @@ def test_the_log_tells_at_the_end_of_a_run_what_it_saved(tmp_path: Path) -> None
     *blocks, second = run(str(tmp_path / "a"), str(tmp_path / "b"))
     assert [line.partition(" computed")[0] for line in blocks] == [f"{tmp_path / name}: 0 hits, 1" for name in "ab"]
     assert second.startswith(f"{tmp_path / 'store'}: 2 hits, 0 computed in 0 ms, 0 taken from other processes, ")
+
+
+def test_packages_are_those_that_are_installed(cache: Cache, lab: Any) -> None:
+    """Modules of the standard library such as csv have versions of their own, which nobody can install."""
+    module = lab(("from lazycache", "import csv, json, msgspec\nfrom lazycache"))
+    cache(module.lab(1.5))
+    record = cache.explain(module.lab(1.5)).nearest
+    assert record is not None
+    assert [part.split()[0] for part in record.packages.split(", ")] == ["Python", sys.platform, "numpy", "msgspec"]
