@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +11,9 @@ from lazycache.array.backends import NUMPY_RULES
 from lazycache.array.functions import array_function
 from lazycache.array.infer.broadcasting import broadcast
 from lazycache.array.infer.dtypes import (
-    ALWAYS_BOOL,
     BOOL,
+    COMPARISONS,
+    INT64,
     DType,
     check_scalar,
     foreign_dtype,
@@ -29,7 +30,6 @@ from lazycache.expressions.tree import build
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray
 
-_TAKE_ANY_INTEGER = ALWAYS_BOOL
 _EQUALITY = frozenset({"__eq__", "__ne__"})
 
 
@@ -63,19 +63,29 @@ def scalar_checked_dtype(
         kinds = tuple(np.dtype(kind) for kind in kinds)
     dtype = ufunc_dtype(ufunc, kinds)
     check_scalars(ufunc, operands, kinds)
-    if ufunc is np.power and dtype is not None and dtype.kind in "iu":
-        _check_exponent(operands)
+    if ufunc is np.power:
+        check_exponent(operands, dtype)
     return dtype
 
 
 def check_scalars(ufunc: np.ufunc, operands: list[Operand], kinds: tuple[Any, ...]) -> None:
     """Refuse Python integers that do not fit what they are taken as."""
-    if ufunc.__name__ not in _TAKE_ANY_INTEGER and any(one.kind is int for one in operands):
-        for one, dtype in zip(operands, ufunc_inputs(ufunc, kinds), strict=True):
-            check_scalar(one.arg, dtype)
+    if any(one.kind is int for one in operands):
+        check_taken(ufunc, operands, ufunc_inputs(ufunc, kinds))
 
 
-def _check_exponent(operands: list[Operand]) -> None:
+def check_taken(ufunc: np.ufunc, operands: list[Operand], dtypes: Sequence[DType]) -> None:
+    """Refuse Python integers that `dtypes`, what they are taken as, cannot hold."""
+    compared = ufunc.__name__ in COMPARISONS and not any(one.kind == BOOL for one in operands)
+    for one, dtype in zip(operands, dtypes, strict=True):
+        if one.kind is int and not (compared and dtype is not None and dtype.kind in "iu"):
+            check_scalar(one.arg, INT64 if dtype == BOOL else dtype)
+
+
+def check_exponent(operands: list[Operand], dtype: DType) -> None:
+    """Refuse negative powers among integers."""
+    if dtype is None or dtype.kind not in "iu":
+        return
     exponent = operands[1].arg
     if isinstance(exponent, (int, np.integer)) and exponent < 0 and operands[0].size != 0:
         raise ValueError("Integers to negative integer powers are not allowed.")

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from lazycache.array.build import check_scalars, elementwise, scalar_checked_dtype
+from lazycache.array.build import check_exponent, check_scalars, check_taken, elementwise, scalar_checked_dtype
 from lazycache.array.functions import array_function, ufunc_method
 from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import broadcast, broadcast_to
-from lazycache.array.infer.dtypes import DType, accumulated_dtype, ufunc_dtypes
+from lazycache.array.infer.dtypes import DType, accumulated_dtype, dtypes_by_rule, ufunc_dtypes
 from lazycache.array.infer.gufuncs import gufunc_shapes
 from lazycache.array.infer.reductions import Axis, check_identity, reduced, reduced_axes
 from lazycache.array.node import make
@@ -134,7 +134,11 @@ def _dtypes(ufunc: np.ufunc, operands: list[Operand], options: dict[str, Any]) -
     rule: dict[str, Any] = {"casting": options["casting"]} if "casting" in options else {}
     if signature is not None:
         rule["signature"] = signature
-    return tuple(ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), **rule)[ufunc.nin :])
+    dtypes = dtypes_by_rule(ufunc, kinds, rule)
+    check_taken(ufunc, operands, dtypes[: ufunc.nin])
+    if ufunc is np.power:
+        check_exponent(operands, dtypes[-1])
+    return dtypes[ufunc.nin :]
 
 
 def _check_binary(ufunc: np.ufunc, method: str) -> None:

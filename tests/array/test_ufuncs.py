@@ -182,6 +182,25 @@ def test_options_of_calls(dtype: str, name: str) -> None:
     check(lambda xp, a: OPTIONS[name](a), sample(dtype))
 
 
+@pytest.mark.parametrize("casting", ["no", "equiv", "safe", "unsafe"])
+@pytest.mark.parametrize(
+    "ufunc", [np.add, np.power, np.less, np.logical_and, np.ldexp, np.divide], ids=lambda f: f.__name__
+)
+@pytest.mark.parametrize("number", [2, 2.5, 2j, True, -1, 300, 2**63, 10**20, 10**400])
+@pytest.mark.parametrize("dtype", ["?", "u1", "i8", "u8", "f4", "f8", "D", "G", "m8[s]"])
+def test_numbers_under_a_casting_rule(dtype: str, number: Any, ufunc: np.ufunc, casting: Any) -> None:
+    # Where it refuses a number under the rule "equiv", numpy's own resolve_dtypes ends the process.
+    check(lambda xp, a: ufunc(a, number, casting=casting), np.ones(2, dtype))
+    check(lambda xp, a: ufunc(number, a, casting=casting), np.ones(2, dtype))
+
+
+@pytest.mark.parametrize("number", [2**63 - 1, 2**63, -(2**63) - 1, 10**400])
+@pytest.mark.parametrize("dtype", ["?", "i1", "u8", "f2", "f8", "G", "m8[s]"])
+def test_integers_beyond_what_they_are_compared_with(dtype: str, number: int) -> None:
+    for compared in (np.less, np.equal, np.logical_or, np.maximum):
+        check(lambda xp, a, compared=compared: compared(a, number), np.ones(2, dtype))
+
+
 GENERAL = [one for one in NUMPY if one.signature is not None]
 CORE_OPTIONS: list[dict[str, Any]] = [
     {},

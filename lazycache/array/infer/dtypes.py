@@ -45,6 +45,9 @@ ALWAYS_BOOL = frozenset(
     }
 )
 
+# They take Python integers that no operand's dtype holds.
+COMPARISONS = frozenset({"equal", "greater", "greater_equal", "less", "less_equal", "not_equal"})
+
 
 @lru_cache(maxsize=4096)
 def ufunc_dtypes(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> tuple[DType, ...]:
@@ -62,6 +65,26 @@ def ufunc_inputs(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> tuple[DType,
     if any(operand is None for operand in operands):
         return (None,) * ufunc.nin
     return tuple(ufunc.resolve_dtypes((*operands, *(None,) * ufunc.nout))[: ufunc.nin])
+
+
+def dtypes_by_rule(ufunc: np.ufunc, operands: tuple[Operand, ...], rule: dict[str, Any]) -> tuple[DType, ...]:
+    """Return the dtypes of a ufunc's inputs and results under a casting rule or a signature."""
+    results = (None,) * ufunc.nout
+    if rule.get("casting") == "equiv":
+        # Where it should refuse a Python number under this rule, numpy ends the process.
+        taken = ufunc.resolve_dtypes((*operands, *results), **{**rule, "casting": "unsafe"})
+        operands = tuple(_equivalent(ufunc, one, dtype) for one, dtype in zip(operands, taken, strict=False))
+    return tuple(ufunc.resolve_dtypes((*operands, *results), **rule))
+
+
+def _equivalent(ufunc: np.ufunc, operand: Operand, dtype: DType) -> Operand:
+    if not isinstance(operand, type):
+        return operand
+    if ufunc.__name__ in COMPARISONS and dtype is not None and dtype.kind in "iu":
+        return operand
+    if dtype != np.dtype(operand) and ufunc.__name__ not in ALWAYS_BOOL - COMPARISONS:
+        raise TypeError(f"cannot cast Python {operand.__name__} to {dtype} under the casting rule 'equiv'")
+    return dtype
 
 
 def ufunc_dtype(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> DType:
@@ -124,9 +147,14 @@ def complex_dtype(dtype: DType) -> DType:
 
 def check_scalar(value: Any, dtype: DType) -> None:
     """Refuse a Python integer that `dtype` cannot hold, in numpy's words."""
-    if dtype is None or dtype.kind not in "ui" or type(value) is not int:
+    if dtype is None or type(value) is not int:
         return
-    limits = np.iinfo(dtype)
+    if dtype.char in "efdFDG":
+        # Python says itself what is too large.
+        float(value)
+    if dtype.kind not in "uim":
+        return
+    limits = np.iinfo(np.int64 if dtype.kind == "m" else dtype)
     if not limits.min <= value <= limits.max:
         raise OverflowError(f"Python integer {value} out of bounds for {dtype.name}")
 
