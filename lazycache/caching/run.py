@@ -1,12 +1,12 @@
 """One cached evaluation of a graph.
 
-It has three phases. *Plan* walks down from the roots and looks up what may be
-stored (the roots and every pure call); below a hit it does not look. *Settle*
-goes up again: a stored call that was missed gets its call key, in which each
-stored call below counts as the digest of its recorded result, and is looked up
-under that, so that what depends on an unchanged result is found without
-loading anything (early cutoff); only then is it run, by one process at a time.
-*Demand* turns nodes into values, each when it is first needed.
+It has three phases. *Plan* (see `plan`) walks down from the roots and looks up
+what is there. *Settle* goes up again: a stored call that was missed gets its
+call key, in which each stored call below counts as the digest of its recorded
+result, and is looked up under that, so that what depends on an unchanged result
+is found without loading anything (early cutoff); only then is it run, by one
+process at a time. *Demand* turns nodes into values, each when it is first
+needed.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from lazycache import current
 from lazycache.caching import inputs, pieces
 from lazycache.caching.cycles import refuse_cycle
 from lazycache.caching.details import describe
-from lazycache.caching.readfiles import ReadFiles
-from lazycache.evaluation import MISSING, Evaluation, annotate, call_operation, call_pure, gather, leaf_value
+from lazycache.caching.plan import PlannedEvaluation
+from lazycache.evaluation import MISSING, annotate, call_operation, call_pure, gather, leaf_value
 from lazycache.expressions.keys import call_key as key_of_call
-from lazycache.expressions.keys import node_token, take_keys
-from lazycache.expressions.nodes import NO_FILES
+from lazycache.expressions.keys import node_token
+from lazycache.expressions.nodes import NO_FILES, Callee
 from lazycache.expressions.tree import HashedLeaf, Node
 from lazycache.files import mark_young
 from lazycache_storage.digest import Digest
@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
     nested: tuple[FileState, ...]
 
 
-class CachedEvaluation(Evaluation):
+class CachedEvaluation(PlannedEvaluation):
     """Evaluate `roots` through `cache`.
 
     Parameters
@@ -58,20 +58,8 @@ class CachedEvaluation(Evaluation):
     """
 
     def __init__(self, cache: Cache, roots: Sequence[Node], may_run: bool = True) -> None:
-        # Taken in the nodes that the user holds, and then in their twins.
-        take_keys(roots)
-        super().__init__([root._pinned() for root in roots], cache)
-        self._cache = cache
-        self._guard = cache._guard
-        self._may_run = may_run
-        self._root_ids = {id(root) for root in self._roots}
-        # The first node of each key: of a root's key the root, so that it is stored wherever else it occurs.
-        self._first = {root._key: root for root in reversed(self._roots) if root._function is not None}
-        self._needs: dict[int, Sequence[Node]] = {}
-        self._records: dict[int, Record] = {}
+        super().__init__(cache, roots, may_run)
         self._call_keys: dict[int, Digest] = {}
-        self._tokens: dict[int, bytes] = {}
-        self._files = ReadFiles()
         self._settled = 0
 
     def results(self) -> list[Any]:
@@ -86,14 +74,6 @@ class CachedEvaluation(Evaluation):
             frame.files.extend(self.files_read())
         return values
 
-    def files_read(self) -> tuple[FileState, ...]:
-        """Return every file that the roots depend on."""
-        found: list[tuple[FileState, ...]] = []
-        for root in self._roots:
-            found.append(self._files.below(root))
-            found.append(self._files.unstored_below((root,), self.needs, self._records))
-        return inputs.union(*found)
-
     def root_record(self) -> Record | None:
         """Return the record of the one root if it is there; nothing is run."""
         (root,) = self._roots
@@ -101,78 +81,6 @@ class CachedEvaluation(Evaluation):
         self.plan()
         self.settle()
         return self._records.get(id(root))
-
-    def missing(self) -> list[tuple[Node, bool]]:
-        """Return the calls that are not stored, from the leaves up, and whether a result is needed to tell if they run.
-
-        What is missing below a call may come out as before, and then the call is found under its call key.
-        """
-        found: dict[Digest, tuple[Node, bool]] = {}
-        lacking: set[int] = set()
-        for node in self._order:
-            function = node._function
-            if function is None or id(node) in self._records:
-                continue
-            waits = any(id(dep) in lacking for dep in self.needs(node))
-            if self.is_kept(node):
-                found.setdefault(node._key, (node, waits or (function.is_pure and function.defers(node._args))))
-                lacking.add(id(node))
-            elif waits:
-                lacking.add(id(node))
-        return list(found.values())
-
-    # -- plan ---------------------------------------------------------------
-
-    def needs(self, node: Node) -> Sequence[Node]:
-        """Return what `node` is made from: nothing for a hit, its twin for a repeated key."""
-        found = self._needs.get(id(node))
-        return self._look(node) if found is None else found
-
-    def _look(self, node: Node) -> Sequence[Node]:
-        identity, needed = id(node), node._deps
-        function = node._function
-        if function is None:
-            needed = ()
-        elif function.is_pure or identity in self._root_ids or self._first.setdefault(node._key, node) is not node:
-            self._special.add(identity)
-            needed = self._look_up(node)
-        self._needs[identity] = needed
-        return needed
-
-    def _look_up(self, node: Node) -> tuple[Node, ...]:
-        """Return what is needed for a node that may be stored, or has the key of another."""
-        function = node._function
-        first = self._first.get(node._key)
-        if first is None:
-            # What is stored is looked at again and again, so it stays a call to the end, as the roots do.
-            first = self._first[node._key] = node._pinned() if function.is_pure else node
-        if first is not node:
-            return (first,)
-        if self.is_kept(node):
-            record = self._cache._find_valid(node._key, node)
-            if record is not None:
-                self._adopt(node, record)
-                self._files.of_record(node, record)
-                self._count_hit(record)
-                return ()
-        return node._deps
-
-    def is_kept(self, node: Node) -> bool:
-        """Say whether the result of `node` is stored: pure calls, and the roots."""
-        if id(node) in self._root_ids:
-            return not node._function.is_pure or bool(node._function.stored)
-        # Another thread may have computed an array in the meantime.
-        function = node._function
-        return function is not None and function.is_pure and bool(function.stored)
-
-    def _adopt(self, node: Node, record: Record) -> None:
-        self._records[id(node)] = record
-        if record.token:
-            self._tokens[id(node)] = record.token
-
-    def _count_hit(self, record: Record) -> None:
-        if self._may_run:
-            self._cache.counters.hit(record)
 
     # -- settle -------------------------------------------------------------
 
@@ -304,7 +212,7 @@ class CachedEvaluation(Evaluation):
                     args = function.resolve_arguments(node._args, args).args
                     value, nested = pieces.call(self._cache, node, args, kwargs, call_key, self.text(node))
                 else:
-                    value, nested = call_operation(function, args, kwargs), []
+                    value, nested = call_operation(function, args, kwargs, self._cache, call_key)
             except Exception as error:
                 annotate(error, node, self.text(node))
                 raise
@@ -396,4 +304,11 @@ class CachedEvaluation(Evaluation):
         self._cache.counters.computed(time.perf_counter() - started)
         if nested or deferred:
             self._files.read_unstored(node, inputs.union(inputs.as_nested(nested), deferred))
+        return value
+
+    def run_operation(self, node: Node, function: Callee, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Call a method, or a value; what pure functions read that it calls counts for what is made of it."""
+        value, nested = call_operation(function, args, kwargs, self._cache)
+        if nested:
+            self._files.read_unstored(node, inputs.as_nested(nested))
         return value
