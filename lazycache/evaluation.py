@@ -182,7 +182,7 @@ class Evaluation:
             kwargs = {name: gather_one(value, self._values) for name, value in named.items()} if named else {}
             if function.is_pure:
                 return self.run_pure(node, args, kwargs)
-            return function.call(args, kwargs) if function.trusted else call_operation(function, args, kwargs)
+            return function.call(args, kwargs) if function.trusted else self.run_operation(node, function, args, kwargs)
         except Exception as error:
             annotate(error, node)
             raise
@@ -196,6 +196,12 @@ class Evaluation:
         resolved = node._function.resolve_arguments(node._args, args)
         tell_watcher(resolved.files)
         value, nested = call_pure(node._function, resolved.args, kwargs, self._evaluator, None)
+        tell_watcher(nested)
+        return value
+
+    def run_operation(self, node: Node, function: Callee, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:  # noqa: ARG002
+        """Call a method, or a value, on the values of its arguments."""
+        value, nested = call_operation(function, args, kwargs, self._evaluator)
         tell_watcher(nested)
         return value
 
@@ -246,12 +252,37 @@ def call_pure(
         current.running.set(outer)
 
 
-def call_operation(function: Callee, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Call what is not a pure function; unless it is trusted, it cannot spoil its arguments."""
-    if not function.trusted:
-        args = tuple([protect(arg) for arg in args])
-        kwargs = {name: protect(value) for name, value in kwargs.items()}
-    return function.call(args, kwargs)
+def call_operation(
+    function: Callee,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    evaluator: current.Evaluator,
+    key: bytes | None = None,
+) -> tuple[Any, list[Any]]:
+    """Call what is not a pure function.
+
+    Unless it is trusted, it may be code of the user's: it cannot spoil its
+    arguments, and pure functions that it calls give values, as in a pure body.
+
+    Returns
+    -------
+    result : object
+        An expression, if that is what it returned, has been evaluated.
+    files : list of FileState
+        What nested pure calls read.
+    """
+    if function.trusted:
+        return function.call(args, kwargs), []
+    args = tuple([protect(arg) for arg in args])
+    kwargs = {name: protect(value) for name, value in kwargs.items()}
+    outer = current.running.get()
+    frame = current.Frame(evaluator, key, function.name, outer)
+    try:
+        current.running.set(frame)
+        result = function.call(args, kwargs)
+        return evaluator(result) if isinstance(result, Node) else result, frame.files
+    finally:
+        current.running.set(outer)
 
 
 def gather(args: Iterable[Any], values: Mapping[int, Any]) -> tuple[Any, ...]:

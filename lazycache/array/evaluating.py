@@ -8,7 +8,7 @@ from lazycache.array.functions import ArrayFunction
 from lazycache.array.node import ArrayNode
 from lazycache.blocks import whole
 from lazycache.codegen.calls import Call
-from lazycache.evaluation import annotate, call_operation
+from lazycache.evaluation import annotate
 from lazycache.expressions.nests import NATIVES, find_nodes, is_nest, substitute
 from lazycache.expressions.nodes import Node, inner_first
 from lazycache.graph import find_roots
@@ -119,9 +119,9 @@ def _run(node: Node, values: dict[int, Any]) -> Any:
 
 
 def _call(function: Any, args: tuple[Any, ...], given: list[Any], named: dict[str, Any]) -> Any:
-    if function.is_pure:
-        return Call(function, None, args).resolve()(*given)
-    return call_operation(function, tuple(given), named)
+    if function.trusted:
+        return function.call(tuple(given), named)
+    return Call(function, None, args).resolve()(*given, **named)
 
 
 def _value(arg: Any, values: dict[int, Any]) -> Any:

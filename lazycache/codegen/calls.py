@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from lazycache import current
@@ -11,7 +11,6 @@ from lazycache.expressions.nests import is_nest, transform
 from lazycache.expressions.nodes import Node
 from lazycache.expressions.operators import GETITEM
 from lazycache.expressions.tree import build, computed
-from lazycache.protection import protect
 
 _EVALUATED = build(GETITEM, (computed(()), 0), {})
 """Stands for an argument that was a node; its value comes with the call."""
@@ -42,7 +41,7 @@ class Call:
         if function.is_pure:
             return self._run_pure
         if not function.trusted:
-            return lambda *args, **kwargs: function.call(tuple(map(protect, args)), _protected(kwargs))
+            return self._run_operation
         if self.backend is not None and hasattr(function, "resolve"):
             return function.resolve(self.backend)  # type: ignore[no-any-return]
         plain = getattr(function, "function", None)
@@ -64,6 +63,14 @@ class Call:
             current.running.set(outer)
             frame.pass_on()
 
+    def _run_operation(self, /, *args: Any, **kwargs: Any) -> Any:
+        from lazycache.evaluation import call_operation
+
+        value, nested = call_operation(self.function, args, kwargs, _evaluator())
+        if (frame := current.frame()) is not None:
+            frame.files.extend(nested)
+        return value
+
 
 def _evaluator() -> current.Evaluator:
     frame = current.frame()
@@ -76,7 +83,3 @@ def _evaluator() -> current.Evaluator:
 
 def _without_graph(member: Any) -> Any:
     return _EVALUATED if isinstance(member, Node) and member._function is not None else member
-
-
-def _protected(kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: protect(value) for name, value in kwargs.items()}

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+import lazycache.array as lz
 from lazycache import Cache, compute, computed, lazy, pure
 from lazycache.errors import CycleError
 from lazycache.expressions.tree import Operation, build
@@ -185,6 +186,71 @@ def test_a_body_may_call_pure_functions_and_return_expressions(cache: Cache, wit
     assert inner(1) in cache
     assert compute(outer(1)) == 20
     assert witness.ran == {"inner": 3}
+
+
+class Model:
+    """What a fit returns; predicting takes long."""
+
+    def __init__(self, slope: float) -> None:
+        self.slope = slope
+
+    @pure(version=1)
+    def predict(self, x: Any) -> Any:
+        return self.slope * x
+
+    def predict_twice(self, x: Any) -> Any:
+        """Return what pure calls return, in an ordinary method."""
+        return self.predict(self.predict(x)) + 1
+
+
+@pure(version=1)
+def fit(data: Any) -> Model:
+    return Model(float(data.mean()))
+
+
+def in_graph(node: Any) -> Any:
+    """Evaluate as part of an array's graph."""
+    return lz.asarray(node, dtype=float, shape=(2,)).compute()
+
+
+@pytest.mark.parametrize("way", ["compute", "cache", "compiled", "array", "workers"])
+def test_pure_methods_of_a_result_give_values(cache: Cache, way: str) -> None:
+    x = lz.Variable(shape=(3,), dtype=float)
+    data = np.array([1.0, 2.0, 3.0])
+    ways: dict[str, Any] = {
+        "compute": compute,
+        "cache": cache,
+        "compiled": None,
+        "array": in_graph,
+        "workers": lambda node: cache(node, n_jobs=2),
+    }
+    for name, expected in {"predict": [2.0, 4.0], "predict_twice": [5.0, 9.0]}.items():
+        node = getattr(fit(x if way == "compiled" else data), name)(np.array([1.0, 2.0]))
+        found = lz.Function([x], node)([data]) if way == "compiled" else ways[way](node)
+        assert np.array_equal(found, expected)
+
+
+def test_what_an_ordinary_function_calls_is_kept(cache: Cache, witness: Witness) -> None:
+    @pure(version=1)
+    def inner(x: int) -> int:
+        witness("inner")
+        return x + 1
+
+    def ordinary(x: int) -> Any:
+        return inner(x) * 10
+
+    assert cache(computed(ordinary)(1)) == compute(computed(ordinary)(1)) == 20
+    assert inner(1) in cache
+    assert cache(lazy([1, 2, 1]).index(1) + computed(ordinary)(1)) == 20
+    assert witness.ran == {"inner": 2}
+
+
+def test_an_operation_may_return_an_expression(cache: Cache) -> None:
+    def ordinary(x: int) -> Any:
+        return computed(x) + 1
+
+    assert cache(computed(ordinary)(1)) == compute(computed(ordinary)(1)) == 2
+    assert cache(computed(ordinary)(1) * 2) == compute(computed(ordinary)(1) * 2) == 4
 
 
 def test_a_function_that_asks_for_its_own_key_is_told_the_cycle(cache: Cache) -> None:

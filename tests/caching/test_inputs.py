@@ -336,6 +336,33 @@ def test_a_young_file_of_an_evaluated_argument_is_compared_by_content(
     assert cache(read(download("f"))) == "two"
 
 
+@pytest.mark.parametrize("suffix", ["", "!"], ids=["the root", "on the way"])
+def test_files_that_a_called_value_reads_count(
+    tmp_path: Path, cache: Cache, read: Any, witness: Witness, suffix: str
+) -> None:
+    path = write(tmp_path / "f", "one")
+
+    def ordinary(name: str) -> str:
+        return str(read(name))
+
+    def result() -> Any:
+        node = computed(ordinary)(path)
+        return cache(node + suffix if suffix else node)
+
+    assert result() == result() == "one" + suffix
+    assert witness.news() == {"read": 1}
+    write(tmp_path / "f", "two", OLD + 9)
+    assert result() == "two" + suffix
+
+    @pure(version=1)
+    def outer(suffix: str) -> Any:
+        return result()
+
+    assert cache(outer(suffix)) == "two" + suffix
+    write(tmp_path / "f", "six", OLD + 18)
+    assert cache(outer(suffix)) == "six" + suffix
+
+
 @pytest.mark.parametrize("way", ["compute", "raw", "off", "compute of a hasher's node", "get"])
 def test_files_that_a_body_reads_without_the_cache_count(tmp_path: Path, cache: Cache, read: Any, way: str) -> None:
     path = write(tmp_path / "f", "one")
