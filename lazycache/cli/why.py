@@ -15,7 +15,7 @@ from lazycache_storage.record import Record
 
 if TYPE_CHECKING:
     from lazycache.caching.comparing import Compared
-    from lazycache_storage.record import Stored
+    from lazycache_storage.record import FileState, Stored
     from lazycache_storage.store import Store
 
 _SHORTEST_PREFIX = 4
@@ -32,14 +32,17 @@ class _Answer(NamedTuple):
         The nearest call of the same function that was computed before.
     compared : list of Compared
         Each ingredient of the key, against `earlier` if there is one.
+    files : tuple of FileState
+        What it depends on.
     changes : list of str
-        What became of the files that it depends on.
+        What became of these files.
     """
 
     key: str
     record: Record
     earlier: "Stored | None"
     compared: "list[Compared]"
+    files: "tuple[FileState, ...]"
     changes: list[str]
 
 
@@ -83,18 +86,19 @@ def _find(store: "Store", what: str, limit: int) -> Iterator[tuple[str, Record]]
     if not listed:
         raise click.ClickException(f"no key begins with {what!r}, and no function is called so (see `lazycache stats`)")
     for result in listed:
-        yield result.keys[0], result.record
+        call_key = result.record.call_key.hex()
+        yield call_key if call_key in result.keys else result.keys[0], result.record
 
 
 def _answer(store: "Store", key: str, record: Record) -> _Answer:
     from lazycache.caching import comparing
     from lazycache.caching.codes import decode_parts
-    from lazycache.caching.filechanges import file_change
 
     own = result_number(record)
+    entries = list(comparing.of_function(store, record.function))
     earlier = {
         id(entry.record): entry
-        for entry in comparing.of_function(store, record.function)
+        for entry in entries
         if entry.record.created <= record.created and result_number(entry.record) != own
     }
     nearest = comparing.nearest((entry.record for entry in earlier.values()), record)
@@ -103,8 +107,20 @@ def _answer(store: "Store", key: str, record: Record) -> _Answer:
         record,
         lambda identity: decode_parts(store.code_get(Digest(identity)) if identity else None),
     )
-    changes = [text for text in map(file_change, record.files) if text]
-    return _Answer(key, record, None if nearest is None else earlier[id(nearest)], compared, changes)
+    candidates = [record.files]
+    if key == record.call_key.hex():
+        # Here the content of what was read stands for its files; the calls that found it know them.
+        others = [entry.record.files for entry in entries if result_number(entry.record) == own]
+        candidates = [files for files in others if files] or candidates
+    looked_at = [(files, _changes(files)) for files in candidates]
+    files, changes = next((pair for pair in looked_at if not pair[1]), looked_at[-1])
+    return _Answer(key, record, None if nearest is None else earlier[id(nearest)], compared, files, changes)
+
+
+def _changes(files: "tuple[FileState, ...]") -> list[str]:
+    from lazycache.caching.filechanges import file_change
+
+    return [text for text in map(file_change, files) if text]
 
 
 def _report(answer: _Answer) -> None:
@@ -125,7 +141,7 @@ def _report(answer: _Answer) -> None:
             echo("every part of the key was the same: it was computed anew, or depends on files that had changed")
     for change in answer.changes:
         echo(f"since then: {change}")
-    if record.files and not answer.changes:
+    if answer.files and not answer.changes:
         echo("the files that it depends on are as they were")
 
 

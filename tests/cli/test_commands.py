@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from lazycache import Cache, hash_by_file_date, pure
 from lazycache.cli.commands import lazycache
 from lazycache.cli.gc import gc
 from lazycache_storage.record import FileState, Ingredient
@@ -482,6 +483,39 @@ def test_why_tells_what_became_of_the_files(run: Run, store: Store, tmp_path: Pa
     path.unlink()
     (document,) = json.loads(run("why", key, "--json", expect=1).stdout)
     assert (document["counts"], document["changes"]) == (False, [f"file {path} is gone"])
+
+
+def test_why_tells_what_became_of_the_files_of_calls_below(run: Run, store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "run7.dat"
+
+    def write(text: str, date: int) -> None:
+        path.write_text(text)
+        os.utime(path, ns=(date, date))
+
+    @pure(version=1, name="lab.parse", hashers={"filename": hash_by_file_date})
+    def parse(filename: Path) -> str:
+        return filename.read_text()
+
+    @pure(version=1, name="lab.count")
+    def count(text: str) -> int:
+        return len(text)
+
+    def counted() -> None:
+        cache = Cache(store.path)
+        assert cache(count(parse(path))) == 5
+        cache.close()
+
+    write("12345", 10**18)
+    counted()
+    every_key = json.loads(run("ls", "--function", "lab.count", "--json").stdout)[0]["keys"]
+    for named in ("lab.count", *every_key):
+        assert "as they were" in run("why", named).stdout
+    write("12345", 10**18 + 5)
+    for named in ("lab.count", *every_key):
+        assert f"since then: file {path} was 5 bytes" in run("why", named, expect=1).stdout
+    # The content is the same, so that the result counts again, and is found under another key.
+    counted()
+    assert "as they were" in run("why", "lab.count").stdout
 
 
 @pytest.mark.parametrize(
