@@ -93,18 +93,22 @@ def find_workers(n_jobs: int | None, executor: Any) -> Workers | None:
     Raises
     ------
     TypeError
-        If both are given.
+        If both are given, or one is of a kind that cannot work.
     ValueError
         If `n_jobs` is 0.
     """
     if executor is not None:
         if n_jobs is not None:
             raise TypeError("n_jobs= starts processes of its own: give it or executor=, not both")
+        if not callable(getattr(executor, "submit", None)):
+            raise TypeError(f"executor= takes a pool with a method submit, as concurrent.futures has; got {executor!r}")
         from concurrent.futures import ThreadPoolExecutor
 
         return Workers(_size_of(executor), lambda: executor, isinstance(executor, ThreadPoolExecutor))
     if n_jobs is None:
         return None
+    if not hasattr(n_jobs, "__index__"):
+        raise TypeError(f"n_jobs= is a number of processes, or -1 for one for each core; got {n_jobs!r}")
     if n_jobs < 1:
         from joblib import effective_n_jobs
 

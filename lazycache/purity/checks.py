@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections.abc import Mapping
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple, NoReturn
 
@@ -26,7 +27,7 @@ class Wanted(NamedTuple):
 
     version: Any
     name: str | None
-    hashers: dict[str, Hasher]
+    hashers: Mapping[str, Hasher]
     ignore: tuple[str, ...]
     depends: tuple[Any, ...]
     code: str
@@ -102,6 +103,8 @@ def is_instance(function: Any) -> bool:
 def check_rules(shown: str, signature: inspect.Signature, wanted: Wanted) -> tuple[tuple[str, Hasher], ...]:
     """Return the hasher of each parameter that has one."""
     parameters = ", ".join(signature.parameters) or "none"
+    if not isinstance(wanted.hashers, Mapping):
+        refuse(shown, f"hashers must be a dict such as {{'filename': hash_by_file_date}}, got {wanted.hashers!r}")
     for name, hasher in wanted.hashers.items():
         if name not in signature.parameters:
             refuse(shown, f"hashers names {name!r}, which is no parameter (there are: {parameters})")

@@ -133,7 +133,7 @@ def pure(
     wanted = Wanted(
         version=version,
         name=name,
-        hashers=dict(hashers or {}),
+        hashers=hashers or {},
         ignore=(ignore,) if isinstance(ignore, str) else tuple(ignore),
         depends=tuple(depends) if isinstance(depends, tuple | list) else (depends,),
         code=code,

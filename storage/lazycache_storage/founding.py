@@ -74,7 +74,10 @@ def open_folder(path: str, *, read_only: bool, create: bool, shared: bool = Fals
         raise FileNotFoundError(f"there is no lazycache store in {path}")
     if len(os.fsencode(path)) > _LONGEST_PATH:
         raise OSError(errno.ENAMETOOLONG, f"sqlite takes no path of more than {_LONGEST_PATH} bytes for a store", path)
-    fsio.make_folder(path, private=True)
+    try:
+        fsio.make_folder(path, private=True)
+    except FileExistsError:
+        raise NotADirectoryError(errno.ENOTDIR, "a store is a folder, and this is a file", path) from None
     if shared and not modes.is_shared(path):
         modes.share_folder(path)
     lock = f"{layout.folder(path, layout.LOCKS_FOLDER)}/{layout.CREATE_LOCK_FILE}"

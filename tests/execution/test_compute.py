@@ -238,6 +238,10 @@ def test_what_is_asked_for_is_checked() -> None:
         compute(computed(1) + 1, n_jobs=2, executor=executor)
     with pytest.raises(ValueError, match="n_jobs"):
         compute(computed(1) + 1, n_jobs=0)
+    wrong: list[dict[str, Any]] = [{"n_jobs": "two"}, {"n_jobs": 2.0}, {"executor": 3}, {"executor": len}]
+    for options in wrong:
+        with pytest.raises(TypeError, match=r"(n_jobs|executor)= .*; got"):
+            compute(computed(1) + 1, **options)
     assert compute([1, "plain"], n_jobs=-1) == [1, "plain"]
     assert compute(computed(1) + 1, n_jobs=-1) == 2
 

@@ -69,6 +69,8 @@ def test_what_is_no_function_is_refused(function: Any, words: str) -> None:
             r"hashers names 'filename', which is no parameter \(there are: a, b\)",
         ),
         ({"hashers": {"a": 3}}, "must be a callable, got 3"),
+        ({"hashers": ["a"]}, r"hashers must be a dict .*, got \['a'\]"),
+        ({"hashers": hash_by_file_date}, "hashers must be a dict"),
         ({"hashers": {"a": len}, "ignore": ("a",)}, "both in hashers and in ignore"),
         ({"ignore": ("verbose",)}, "ignore names 'verbose'"),
         ({"ignore": "verbose"}, "ignore names 'verbose'"),

@@ -454,6 +454,13 @@ def test_a_folder_with_other_files_stays_in_the_backups(tmp_path: Path) -> None:
     assert get(Store(tmp_path), 1) == 5
 
 
+def test_a_file_is_no_store(tmp_path: Path) -> None:
+    (tmp_path / "run7.dat").write_text("numbers")
+    with pytest.raises(NotADirectoryError, match="a store is a folder, and this is a file"):
+        Store(tmp_path / "run7.dat")
+    assert (tmp_path / "run7.dat").read_text() == "numbers"
+
+
 def test_git_does_not_see_a_store_in_a_project(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     with Store(tmp_path / "results") as store:
