@@ -49,8 +49,8 @@ class Cache(Upkeep):
         more and replaces what is stored; ``off`` computes everything and keeps
         nothing. By default ``LAZYCACHE_MODE``, else ``rw``.
     size_limit : int or str, optional
-        Bytes ("50GB" works too) beyond which the cheapest results to get back
-        are dropped after a store. By default nothing is ever dropped.
+        Bytes ("50GB" works too). Beyond that, the results that cost least to
+        compute again are dropped. By default nothing is ever dropped.
     allow_pickle : bool
         Whether results that need pickle are loaded and stored.
     signatures : {"off", "on", "strict"}, optional
@@ -63,7 +63,7 @@ class Cache(Upkeep):
     pull : bool
         Whether results that are loaded from upstream are copied into this store.
     shared : bool
-        Let the group of the folder write to the store, if it is made.
+        If the store is made here, let the group of its folder write to it.
 
     Notes
     -----

@@ -32,7 +32,16 @@ def leave(token: Token[Cache | None]) -> None:
 
 
 def default_cache() -> Cache:
-    """Return the cache of the enclosing ``with Cache(...)``, else that of the settings."""
+    """Return the cache of the enclosing ``with Cache(...)``, else that of the settings.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from lazycache import Cache, default_cache
+    >>> with Cache(tempfile.mkdtemp()) as store:
+    ...     default_cache() is store
+    True
+    """
     active = _entered.get()
     if active is not None:
         return active

@@ -34,6 +34,25 @@ class Upkeep:
             (records found in either tier), ``waits`` (results that others
             computed meanwhile), ``runs`` (functions run), ``stores``,
             ``seconds_saved``, ``seconds_run``, ``bytes_stored``.
+
+        Notes
+        -----
+        Each cache counts by itself, also where two of them open one store: ask
+        the one that was used. For `lazycache.cache` that is
+        ``lazycache.default_cache()``.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from lazycache import Cache, pure
+        >>> @pure(version=1)
+        ... def double(x):
+        ...     return 2 * x
+        >>> cache = Cache(tempfile.mkdtemp())
+        >>> cache(double(21)), cache(double(21))
+        (42, 42)
+        >>> [cache.stats()[name] for name in ("runs", "hits")]
+        [1, 1]
         """
         tiers = self._guard.ask("count", lambda store: (store.counters.memory, store.counters.disk)) or (0, 0)
         names = ("hits", "waits", "runs", "stores", "seconds_saved", "seconds_run", "bytes_stored")
@@ -66,7 +85,7 @@ class Upkeep:
         orphans: bool = False,
         everything: bool = False,
     ) -> GcResult | None:
-        """Drop what is asked for; the default drops nothing. Pinned results stay.
+        """Drop the results that are asked for; without arguments, none. Pinned results stay.
 
         Parameters
         ----------
@@ -79,14 +98,14 @@ class Upkeep:
             Patterns of function names, such as ``"ingest.*"``. Alone they drop
             all results of these functions, else they narrow what goes.
         stale_code : bool
-            Drop results of functions that were edited since, or helpers of which
-            were, or that got another version.
+            Drop results of functions that have been edited since, whose helpers
+            have been, or that have another version now.
         missing_inputs : bool
-            Drop results that watch a file which is gone.
+            Drop results that depend on a file which no longer exists.
         orphans : bool
             Remove objects that no result needs.
         everything : bool
-            Drop all.
+            Drop all results.
 
         Returns
         -------

@@ -90,6 +90,17 @@ def token(value: Any, *, path: str = "value", memo: Memo | None = None) -> bytes
 def digest(value: Any, *, path: str = "value") -> Digest:
     """Return the sha256 of a value's canonical encoding.
 
+    Parameters
+    ----------
+    value : object
+    path : str
+        What messages call the value.
+
+    Raises
+    ------
+    UnhashableError
+        If the value, or a part of it, has no digest that would be the same tomorrow.
+
     Examples
     --------
     >>> digest([1, 2]) == digest([1, 1 + 1])

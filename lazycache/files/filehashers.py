@@ -120,6 +120,20 @@ class ByStat(FileHasher):
     This sees what a date alone does not: a file whose old date was restored
     (``cp -p``, ``rsync -t``, ``tar``), or two files that were swapped. The
     price is that a copy or a renamed and restored file is a new one.
+
+    Examples
+    --------
+    >>> import os, pathlib, tempfile
+    >>> from lazycache.files import hash_by_file_date, hash_by_file_stat
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path, other = os.path.join(folder, "run7.dat"), os.path.join(folder, "other")
+    ...     for name, text in ((path, "1 2 3"), (other, "4 5 6")):
+    ...         _ = pathlib.Path(name).write_text(text)
+    ...         os.utime(name, ns=(0, 1))
+    ...     by_date, by_stat = hash_by_file_date(path).token, hash_by_file_stat(path).token
+    ...     os.replace(other, path)
+    ...     hash_by_file_date(path).token == by_date, hash_by_file_stat(path).token == by_stat
+    (True, False)
     """
 
     def examine(self, path: str) -> tuple[tuple[FileState, ...], bytes, str]:

@@ -78,25 +78,27 @@ def pure(
         What the function is called in keys and messages, in place of its
         module and qualified name.
     hashers : mapping of str to callable, optional
-        By parameter, what of an argument goes into the key; see `lazycache.files`.
+        For each parameter named here, a callable that says what of the argument
+        goes into the key, such as ``{"filename": hash_by_file_date}``; see
+        `lazycache.files`.
     ignore : iterable of str
         Parameters that do not go into the key. Without a version, also globals
         that the code refers to and that do not count.
     depends : iterable
-        What else counts: names of installed packages (by their version),
-        constants, functions.
+        What else is part of the key: names of installed packages (which count
+        by their version), constants, functions.
     store : bool
         Whether results are kept on disk.
     n_outputs : int, optional
         How many results the function returns, so that a call can be unpacked.
     code : {"deep", "self", "none"}
-        Without a version: whether the code counts with all of yours that it
-        refers to, by itself, or not at all.
+        What counts where there is no version: the function and all code of
+        yours that it refers to, the function alone, or no code at all.
     chunks : int or tuple of int, optional
         Store array results in chunks of this shape, so that `Cache.open` reads
         parts of them. Arrays with another number of axes are not cut.
     shards : tuple of int, optional
-        Keep that much of the array in one file, in many chunks.
+        Keep a part of the array of this shape, which is many chunks, in one file.
     compressors : optional
         Compress array results with these Zarr codecs; by default, arrays in
         chunks are compressed as zarr-python does, and others are not. ``()``
