@@ -121,12 +121,15 @@ def svd(x: Any, /, full_matrices: bool = True, compute_uv: bool = True, *, hermi
     >>> U.shape, S.shape, Vh.shape
     ((200, 5), (5,), (5, 5))
     """
-    if not compute_uv:
+    if not compute_uv and not hermitian:
         return svdvals(x)
     found = operand(x)
     dtype = inexact_dtype(found.dtype)
+    rules.check_matrix(found.shape, square=hermitian)
     left, values, right = rules.svd(found.shape, full_matrices)
     options = {**({} if full_matrices else {"full_matrices": False}), **({"hermitian": True} if hermitian else {})}
+    if not compute_uv:
+        return _node("svd", found, values, real_dtype(dtype), compute_uv=False, **options)
     outputs = [(left, dtype), (values, real_dtype(dtype)), (right, dtype)]
     return SVDResult(*parts("linalg.svd", (found.arg,), options, found.backend, outputs))
 
@@ -257,6 +260,7 @@ def matrix_rank(x: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: An
     found = operand(x)
     shape = found.shape[:-2] if len(found.shape) > 1 else ()
     if len(found.shape) > 1:
+        rules.check_matrix(found.shape, square=hermitian)
         inexact_dtype(found.dtype)
     if tol is not None and rtol is not None:
         raise ValueError("`tol` and `rtol` can't be both set.")

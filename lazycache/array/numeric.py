@@ -94,12 +94,25 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     return _node("interp", (where, points, values), where.shape, dtype, **options)
 
 
+def _check_steps(shape: Shape, axes: tuple[int, ...], steps: list[Operand]) -> None:
+    """Refuse distances between elements that are neither one number nor one number or vector for each axis."""
+    if not steps or (len(steps) == 1 and not steps[0].shape):
+        return
+    if len(steps) != len(axes):
+        raise TypeError("invalid number of arguments")
+    for axis, step in zip(axes, steps, strict=True):
+        if len(step.shape) > 1:
+            raise ValueError("distances must be either scalars or 1d")
+        if step.shape and None not in (step.shape[0], shape[axis]) and step.shape[0] != shape[axis]:
+            raise ValueError("when 1d, distances must match the length of the corresponding dimension")
+
+
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Return the gradient by central differences: one array, or a tuple of one for each axis."""
     found = operand(f)
     axes = normalize_axes(plain_ints(axis), len(found.shape))
-    if len(varargs) not in (0, 1, len(axes)):
-        raise TypeError("invalid number of arguments")
+    steps = [operand(step) for step in varargs]
+    _check_steps(found.shape, axes, steps)
     if edge_order > 2:
         raise ValueError("'edge_order' greater than 2 not supported")
     for one in axes:
@@ -112,7 +125,6 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     dtype = None if found.dtype is None else ufunc_dtype(np.subtract, (found.dtype, found.dtype))
     if dtype is not None and dtype.kind in "iu":
         dtype = FLOAT64
-    steps = [operand(step) for step in varargs]
     options: dict[str, Any] = {} if axis is None else {"axis": plain_ints(axis)}
     if edge_order != 1:
         options["edge_order"] = edge_order
@@ -138,13 +150,14 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> LazyArray
     found = operand(y)
     position = normalize_axis(axis, len(found.shape))
     step = operand(dx) if x is None else operand(x)
-    inner = _between(found.shape, position)
+    widths = step.shape
     if x is not None:
-        widths = step.shape
+        if not widths:
+            raise ValueError("diff requires input that is at least one dimensional")
+        widths = _between(widths, normalize_axis(axis, len(widths)) if len(widths) > 1 else 0)
         if len(widths) == 1:
-            widths = (*(1,) * position, widths[0], *(1,) * (len(inner) - position - 1))
-        place = position - len(inner) + len(widths)
-        inner = broadcast(inner, _between(widths, place) if place >= 0 else widths)
+            widths = (*widths, *(1,) * (len(found.shape) - position - 1))
+    inner = broadcast(_between(found.shape, position), widths)
     if found.dtype is None or step.kind is None:
         dtype = None
     else:
@@ -152,7 +165,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> LazyArray
         heights = ufunc_dtype(np.add, (found.dtype, found.dtype))
         dtype = _float_dtype(ufunc_dtype(np.multiply, (width, heights)))
     options = {**({} if axis == -1 else {"axis": axis}), **({"x": step.arg} if x is not None else {"dx": step.arg})}
-    return _node("trapezoid", (found,), reduced(inner, position), dtype, **options)
+    return _node("trapezoid", (found,), reduced(inner, normalize_axis(axis, len(inner))), dtype, **options)
 
 
 def _slide(name: str, left: Any, right: Any, mode: str) -> LazyArray:
@@ -188,14 +201,29 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> LazyArray:
     return _slide("correlate", a, v, mode)
 
 
+def _variables(shape: Shape, rowvar: bool) -> tuple[int | None, int | None]:
+    """Return how many variables there are, and how often each was observed."""
+    if len(shape) > 2:
+        raise ValueError("m has more than 2 dimensions")
+    if len(shape) < 2:
+        return 1, shape[0] if shape else 1
+    return (shape[0], shape[1]) if rowvar else (shape[1], shape[0])
+
+
 def _covariance(name: str, m: Any, y: Any, rowvar: bool, dtype: Any, options: dict[str, Any]) -> LazyArray:
     every = [operand(m), *([] if y is None else [operand(y)])]
-    variables: int | None = 0
-    for one in every:
-        if len(one.shape) > 2:
-            raise ValueError("m has more than 2 dimensions")
-        count = 1 if len(one.shape) < 2 else one.shape[0 if rowvar else 1]
-        variables = None if variables is None or count is None else variables + count
+    tables = [_variables(one.shape, rowvar) for one in every]
+    counts = [count for count, _ in tables]
+    if counts[0] == 0:
+        # Then numpy does not look at the others.
+        variables: int | None = 0
+    else:
+        variables = None if None in counts else sum(count for count in counts if count is not None)
+        if len({length for _, length in tables if length is not None}) > 1:
+            raise ValueError("all the input array dimensions except for the concatenation axis must match exactly")
+        asked = None if dtype is None else numpy_dtype(dtype)
+        if asked is not None and asked.kind in "biu":
+            raise TypeError(f"cannot take the means, which are float64, from values of {asked}")
     shape: Shape = () if variables == 1 else (variables, variables)
     known = result_type([*(one.dtype for one in every), FLOAT64]) if dtype is None else numpy_dtype(dtype)
     if common_backend(every) not in NUMPY_RULES and any(one.dtype != known for one in every):
@@ -229,6 +257,8 @@ def cov(
     if bias:
         options["bias"] = True
     if ddof is not None:
+        if ddof != int(ddof):
+            raise ValueError("ddof must be integer")
         options["ddof"] = ddof
     return _covariance("cov", m, y, rowvar, dtype, options)
 

@@ -241,7 +241,9 @@ def lexsort(keys: Any, axis: int = -1) -> LazyArray:
     if any(one.shape != rows[0].shape and None not in (*one.shape, *rows[0].shape) for one in rows):
         raise ValueError("all keys need to be the same shape")
     shape = rows[0].shape
-    if shape:
+    # Of one number each numpy takes two axes.
+    operator.index(axis)
+    if shape or axis not in (0, -1):
         normalize_axis(axis, len(shape))
     args = (tuple(one.arg for one in rows),)
     options = {} if axis == -1 else {"axis": axis}
@@ -250,7 +252,13 @@ def lexsort(keys: Any, axis: int = -1) -> LazyArray:
 
 def _set_operation(name: str, ar1: Any, ar2: Any, is_of_first: bool, **options: Any) -> LazyArray:
     first, second = operand(ar1), operand(ar2)
-    dtype: DType = first.dtype if is_of_first else result_type((first.dtype, second.dtype))
+    if is_of_first:
+        dtype: DType = first.dtype
+    elif name == "union1d":
+        # It joins them, where a number takes the dtype of the array.
+        dtype = result_type((first.kind, second.kind))
+    else:
+        dtype = result_type((first.dtype, second.dtype))
     args = (first.arg, second.arg)
     backend = common_backend((first, second))
     return make(array_function(name), args, options or NO_KWARGS, (None,), dtype, backend)

@@ -375,6 +375,12 @@ EDGES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "condition by another norm": (lambda xp, x: xp.linalg.cond(x, 3), (SQUARE,)),
     "inverse of nothing": (lambda xp, x: xp.linalg.pinv(x), (EMPTY.astype("i4"),)),
     "Hermitian that is not square": (lambda xp, x: xp.linalg.pinv(x[:2], hermitian=True), (SQUARE,)),
+    "singular values of a Hermitian": (
+        lambda xp, x: xp.linalg.svd(x, compute_uv=False, hermitian=True),
+        (SQUARE,),
+    ),
+    "Hermitian SVD of what is not square": (lambda xp, x: xp.linalg.svd(x[:2], hermitian=True), (SQUARE,)),
+    "rank of a Hermitian that is not square": (lambda xp, x: xp.linalg.matrix_rank(x[:2], hermitian=True), (SQUARE,)),
     "rank by halves": (lambda xp, x: xp.linalg.matrix_rank(x), (SQUARE.astype("f2"),)),
     "reflectors": (lambda xp, x: xp.linalg.qr(x[:2], mode="raw"), (SQUARE,)),
     "chain with a stack": (lambda xp, x: xp.linalg.multi_dot([x, x, x]), (BATCH,)),
