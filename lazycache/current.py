@@ -1,4 +1,4 @@
-"""The frame of the pure call that is running, and the default cache.
+"""The frame of the call that is running, and the default cache.
 
 Lower rooms reach the active evaluator through this module, so that none of
 them imports an upper one. Everything here is a context variable, except the
@@ -30,7 +30,7 @@ class Evaluator(Protocol):
 
 
 class Frame:
-    """One pure call that is running.
+    """One call that is running: of a pure function, or of code of the user's that an expression calls.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Frame:
 
 
 running: ContextVar[Frame | None] = ContextVar("lazycache_frame", default=None)
-"""The innermost pure call that is running in this context.
+"""The innermost call that is running in this context.
 
 Who enters one sets it back with ``running.set(outer)`` in a ``finally``. No function of ours does that: an interrupt
 comes where one begins, and the frame would stay for good.
@@ -72,7 +72,7 @@ _default_cache: list[Callable[..., Any]] = []
 
 
 def frame() -> Frame | None:
-    """Return the innermost pure call that is running in this context."""
+    """Return the innermost call that is running in this context."""
     return running.get()
 
 

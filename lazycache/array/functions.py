@@ -1,4 +1,4 @@
-"""What array nodes call: functions known by name, which every backend has its own of."""
+"""What array nodes call: functions known by name, of which every backend has its own."""
 
 from __future__ import annotations
 

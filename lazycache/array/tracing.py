@@ -1,4 +1,4 @@
-"""Functions from ordinary array code, and the trace of a matrix: the two that the name stands for."""
+"""`trace`, which is two things under one name: compiling ordinary array code, and the sum of a diagonal."""
 
 from __future__ import annotations
 

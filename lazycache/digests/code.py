@@ -1,8 +1,8 @@
 """Functions and classes as values.
 
 What is installed counts by its name. A user's own function may be edited, so
-its name says too little: such values go to the one who knows code, and as long
-as nobody does they are refused.
+its name says too little: such values go to the encoder that `lazycache.fingerprint`
+registers, and are refused as long as none is registered.
 """
 
 from __future__ import annotations

@@ -60,8 +60,8 @@ class ArgumentHasher:
     takes_containers : bool
         Whether the rule takes a container as it is, instead of what is in it.
     protects : bool
-        Whether the function gets a protected copy of the argument. What has
-        another callable for a hasher is passed on as it is, arrays excepted.
+        Whether the function gets a protected copy of the argument. With any
+        other callable as the hasher it gets the argument itself, but for arrays.
     """
 
     takes_containers = False
@@ -100,7 +100,7 @@ class Ignored(ArgumentHasher):
 
 
 class Unordered(ArgumentHasher):
-    """Hash a value without the order of its dicts, and of the list that it may be.
+    """Hash a value whatever the order of its dicts, and of its members if it is a list or tuple.
 
     Dicts are taken without order at every depth, a list or tuple only where
     it is the argument itself: in ``{"range": [0, 10]}`` the order of the list

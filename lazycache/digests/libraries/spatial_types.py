@@ -1,4 +1,4 @@
-"""scipy.spatial: trees of points by these and by how they were cut; what pickle holds of a tree has addresses in it."""
+"""scipy.spatial: trees by their points and by how these were split; the pickle of a tree has addresses in it."""
 
 from __future__ import annotations
 

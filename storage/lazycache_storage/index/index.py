@@ -1,7 +1,7 @@
 """The index: rows of bytes under keys of bytes, in one sqlite database.
 
-diskcache makes the database and writes to it; a hit never opens it, because
-that takes milliseconds and writes. Reads go straight to sqlite, over the same
+diskcache makes the database and writes to it. A hit never opens diskcache,
+which takes milliseconds and writes: reads go straight to sqlite, over the same
 connection, one for each thread.
 
 Keys are 32 bytes for records and start with one of the prefixes below for

@@ -1,4 +1,4 @@
-"""The memory of torch's tensors as arrays, so that equal ones are kept once, and views of one memory stay that."""
+"""The memory of torch's tensors as arrays, so that equal ones are kept once and tensors that share memory still do."""
 
 import sys
 from typing import Any
