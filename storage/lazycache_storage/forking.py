@@ -5,13 +5,27 @@ sqlite keeps the locks of a file per process, in memory that the child
 inherits, so the child believes it holds locks that only its parent has.
 Whoever keeps connections or locks registers here, and is asked to put them
 away before every fork.
+
+Python's lock of a module that another thread is importing stays locked in the
+child for ever. Much is imported only when it is needed first, so a fork waits
+until no thread is in the middle of that.
 """
 
+import importlib._bootstrap
 import os
 import threading
+import time
 import weakref
+from collections.abc import Mapping
 from functools import partial
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
+
+_IMPORTED_LATE = frozenset(
+    ("lazycache", "lazycache_storage", "cloudpickle", "concurrent", "diskcache", "filelock", "hmac")
+    + ("joblib", "msgspec", "numpy", "platformdirs", "zarr")
+)
+_IMPORT_PATIENCE_SECONDS = 10.0
+_IMPORT_PAUSE_SECONDS = 0.0005
 
 
 class ForkAware(Protocol):
@@ -52,6 +66,8 @@ class _Registry:
         for member in sorted(self._members, key=lambda member: not member.waits_at_fork):
             member.before_fork()
             self._prepared.append(member)
+        # Last of all, so that nobody begins another one; what is imported there needs nothing of what is put away.
+        _await_imports()
 
     def after(self, *, in_child: bool) -> None:
         prepared, self._prepared = self._prepared, []
@@ -64,6 +80,21 @@ class _Registry:
         finally:
             if not in_child:
                 self._turn.release()
+
+
+def _await_imports() -> None:
+    until = time.monotonic() + _IMPORT_PATIENCE_SECONDS
+    while _is_importing_elsewhere() and time.monotonic() < until:
+        time.sleep(_IMPORT_PAUSE_SECONDS)
+
+
+def _is_importing_elsewhere() -> bool:
+    """Tell whether another thread is in the middle of importing what a call may need to import."""
+    locks: Mapping[str, weakref.ref[Any]] = getattr(importlib._bootstrap, "_module_locks", {})
+    here = (None, threading.get_ident())
+    names = [name for name in list(locks) if name.partition(".")[0] in _IMPORTED_LATE]
+    found = [known() for known in map(locks.get, names) if known is not None]
+    return any(getattr(lock, "owner", None) not in here for lock in found)
 
 
 _registry = _Registry()

@@ -80,3 +80,47 @@ def test_forks_in_the_midst_of_threads_that_compute(tmp_path: Path) -> None:
     seconds = 100 + 2 * forks
     process = start(FORKS, tmp_path / "store", forks, seconds)
     assert finish(process, seconds=seconds + 20).strip() == "right"
+
+
+IMPORTS = """
+import faulthandler, threading
+from lazycache import Cache, pure
+
+path = sys.argv[1]
+faulthandler.dump_traceback_later(60, exit=True)
+imports, forks = threading.Event(), threading.Event()
+
+class Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "lazycache.caching.run":
+            imports.set()
+            assert forks.wait(60)
+
+@pure(version=1)
+def double(n):
+    return 2 * n
+
+cache = Cache(path)
+sys.meta_path.insert(0, Finder)
+thread = threading.Thread(target=lambda: cache(double(1)))
+thread.start()
+assert imports.wait(60)
+# Asked before those of the library.
+os.register_at_fork(before=forks.set)
+child = os.fork()
+if child == 0:
+    status = 1
+    try:
+        assert cache(double(2)) == 4
+        status = 0
+    finally:
+        os._exit(status)
+assert os.waitpid(child, 0)[1] == 0
+thread.join()
+say("right")
+"""
+
+
+def test_a_fork_while_a_thread_makes_its_first_call(tmp_path: Path) -> None:
+    assert finish(start(IMPORTS, tmp_path / "store"), seconds=80).strip() == "right"
