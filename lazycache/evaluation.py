@@ -109,6 +109,10 @@ class Evaluation:
 
     def demand(self, root: Node) -> Any:
         """Return the value of `root`, running what it needs."""
+        return whole(self.reach(root))
+
+    def reach(self, root: Node) -> Any:
+        """Do what `demand` does, but leave an array on disk where it is."""
         values, special = self._values, self._special
         stack: list[Node | None] = [root]
         while stack:
@@ -129,7 +133,7 @@ class Evaluation:
                     continue
             stack += (node, None)
             stack += [dep for dep in reversed(node._deps) if id(dep) not in values]
-        return whole(values[id(root)])
+        return values[id(root)]
 
     def run_in_order(self, last: Node | None = None) -> None:
         """Run all nodes in the order of the plan, up to `last`, where none but leaves is known beforehand.

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from lazycache.blocks import OnDisk
+from lazycache.regions import plan
 from lazycache_storage.arrayhash import block_items, encoding_of_parts
 from lazycache_storage.digest import seal
 
@@ -58,7 +59,7 @@ class Stored(OnDisk, NDArrayOperatorsMixin):
         return np.asarray(self.source[...], dtype=dtype)
 
     def __getitem__(self, index: Any) -> Any:
-        wanted, within = _plan(
+        wanted, within = plan(
             index if isinstance(index, tuple) else (index,), self.shape, hasattr(self.source, "oindex")
         )
         source = self.source.oindex if any(isinstance(part, np.ndarray) for part in wanted) else self.source
@@ -91,70 +92,6 @@ class Stored(OnDisk, NDArrayOperatorsMixin):
 def is_stored(value: Any) -> bool:
     """Say whether `value` is an array on disk."""
     return type(value).__module__.partition(".")[0] in ("zarr", "h5py") and hasattr(value, "shape")
-
-
-def _plan(index: tuple[Any, ...], shape: tuple[int, ...], scattered: bool) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Return what to read along each axis, and the index of what was asked for in that.
-
-    What is read are slices that go forwards, and, if `scattered`, arrays of
-    places that ascend.
-    """
-    items = [part for item in index for part in _as_places(item)]
-    missing = len(shape) - sum([item is not None and item is not Ellipsis and not _is_truth(item) for item in items])
-    wanted: list[Any] = []
-    within: list[Any] = []
-    for item in items:
-        if item is Ellipsis:
-            wanted += [slice(None)] * missing
-            missing = 0
-        elif isinstance(item, slice):
-            forwards, item = _forwards(item, shape[len(wanted)])
-            wanted.append(forwards)
-        elif isinstance(item, np.ndarray) and not _is_truth(item):
-            places, item = _ascending(item, shape[len(wanted)], scattered)
-            wanted.append(places)
-        elif isinstance(item, int):
-            place = item % max(shape[len(wanted)], 1)
-            wanted.append(slice(place, place + 1))
-            item = 0
-        within.append(item)
-    return (*wanted, *[slice(None)] * missing), tuple(within)
-
-
-def _as_places(item: Any) -> tuple[Any, ...]:
-    """Return one item of an index as ints, slices and arrays of places; a mask is as many as it has axes."""
-    if item is None or item is Ellipsis or isinstance(item, slice):
-        return (item,)
-    array = np.asarray(item)
-    if array.dtype == bool:
-        return (array,) if array.ndim == 0 else array.nonzero()
-    return (int(array),) if array.ndim == 0 else (array.astype(np.intp),)
-
-
-def _is_truth(item: Any) -> bool:
-    """Say whether an item is a single truth value, which takes no axis."""
-    return isinstance(item, np.ndarray) and item.dtype == bool
-
-
-def _forwards(item: slice, size: int) -> tuple[slice, slice]:
-    start, stop, step = item.indices(size)
-    count = len(range(start, stop, step))
-    if not count:
-        return slice(0, 0), slice(None)
-    if step > 0:
-        return slice(start, stop, step), slice(None)
-    return slice(start + (count - 1) * step, start + 1, -step), slice(None, None, -1)
-
-
-def _ascending(places: np.ndarray[Any, Any], size: int, scattered: bool) -> tuple[Any, np.ndarray[Any, Any]]:
-    places = np.where(places < 0, places + size, places)
-    if not places.size:
-        return slice(0, 0), places
-    low, high = int(places.min()), int(places.max())
-    if not scattered or high - low < places.size:
-        return slice(low, high + 1), places - low
-    each, back = np.unique(places, return_inverse=True)
-    return each, back.reshape(places.shape)
 
 
 def _read(value: Any) -> Any:

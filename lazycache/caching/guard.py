@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from lazycache.expressions.nodes import Node
     from lazycache_storage.gc import Trimmer
+    from lazycache_storage.objects.parts import PartsOfArray
     from lazycache_storage.objects.spooling import Spool
     from lazycache_storage.record import FileState, Record
 
@@ -219,6 +220,12 @@ class GuardedStore:
         from lazycache_storage.handles import open_result
 
         return self.ask("open a result", lambda store: open_result(store, record))
+
+    def open_parts(self, record: Record) -> PartsOfArray | None:
+        """Return the array of a record to read parts of it, if that costs less than loading it."""
+        from lazycache_storage.handles import open_parts
+
+        return self.ask("load a result", lambda store: open_parts(store, record))
 
     def spool(self, shape: tuple[int, ...], dtype: np.dtype[Any], chunking: Any, what: str) -> Spool | None:
         """Return what takes an array piece by piece; None, and a warning, if the store cannot have it."""

@@ -57,6 +57,9 @@ class Gate:
 class ParallelCachedEvaluation(CachedEvaluation):
     """Evaluate `roots` through `cache`; pure calls run in `workers`."""
 
+    # What is sent to workers are values.
+    picks = False
+
     def __init__(self, cache: Cache, roots: Sequence[Node], workers: Workers) -> None:
         super().__init__(cache, roots)
         self._workers = workers

@@ -23,6 +23,7 @@ from lazycache import current
 from lazycache.caching import inputs, pieces
 from lazycache.caching.cycles import refuse_cycle
 from lazycache.caching.details import describe
+from lazycache.caching.picking import PickedArray, taken_whole
 from lazycache.caching.plan import PlannedEvaluation
 from lazycache.evaluation import MISSING, annotate, call_operation, call_pure, gather, leaf_value
 from lazycache.expressions.keys import call_key as key_of_call
@@ -57,10 +58,14 @@ class CachedEvaluation(PlannedEvaluation):
         out what is there.
     """
 
+    picks = True
+    """Whether of arrays in chunks only the parts are read that indices take."""
+
     def __init__(self, cache: Cache, roots: Sequence[Node], may_run: bool = True) -> None:
         super().__init__(cache, roots, may_run)
         self._call_keys: dict[int, Digest] = {}
         self._settled = 0
+        self._taken_whole: set[int] | None = None
 
     def results(self) -> list[Any]:
         """Return the values of the roots."""
@@ -139,7 +144,7 @@ class CachedEvaluation(PlannedEvaluation):
             if not self._may_run:
                 return node._key, ()
             for dep in node._deps:
-                self.demand(dep)
+                self.reach(dep)
             return inputs.deferred_call_key(node, gather(node._args, self._values), self._token_of)
         if not any(id(dep) in self._tokens for dep in node._deps):
             return node._key, ()
@@ -203,7 +208,7 @@ class CachedEvaluation(PlannedEvaluation):
             if len(self._special) == 1:
                 self.run_in_order(node)
             for dep in node._deps:
-                self.demand(dep)
+                self.reach(dep)
             started = time.perf_counter()
             try:
                 args = gather(node._args, self._values)
@@ -278,16 +283,31 @@ class CachedEvaluation(PlannedEvaluation):
             return leaf_value(node)
         record = self._records.get(id(node))
         if record is not None:
-            value = self._guard.load(record, node._key)
-            if value is not MISSING:
-                return value
-            return self._recompute(node)
+            return self._load(node, record)
         deps = self.needs(node)
         if len(deps) == 1 and deps[0] is not node and deps[0] is self._first.get(node._key):
-            value = self.demand(deps[0])
+            value = self.reach(deps[0])
             self.finish(node)
             return value
         return MISSING
+
+    def _load(self, node: Node, record: Record) -> Any:
+        """Return the value of a hit; of an array in chunks that is only indexed, what reads parts of it."""
+
+        def load() -> Any:
+            value = self._guard.load(record, node._key)
+            return self._recompute(node) if value is MISSING else value
+
+        if self.picks and any(ref.chunked for ref in record.objects) and self._is_only_indexed(node):
+            parts = self._guard.open_parts(record)
+            if parts is not None:
+                return PickedArray(parts, self._guard, load)
+        return load()
+
+    def _is_only_indexed(self, node: Node) -> bool:
+        if self._taken_whole is None:
+            self._taken_whole = taken_whole(self._order, self.needs)
+        return id(node) not in self._taken_whole and id(node) not in self._root_ids
 
     def _recompute(self, node: Node) -> Any:
         """Run a call whose record was found but whose value could not be loaded."""

@@ -9,7 +9,8 @@ from lazycache_storage import fsio, layout, trust
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError, NotStorableError
 from lazycache_storage.loading import is_from_another_boot, why_refused
-from lazycache_storage.objects import chunked, dtypes, objects, zarrfiles
+from lazycache_storage.objects import chunked, dtypes, mapping, objects, zarrfiles
+from lazycache_storage.objects.parts import PartsOfArray
 from lazycache_storage.record import ObjectRef, Record
 from lazycache_storage.values import codec
 
@@ -43,15 +44,42 @@ def open_result(store: "Store", record: Record) -> "zarr.Array[Any]":
     """
     from lazycache_storage.objects.zarrhandle import as_zarr
 
-    value: Any = None
-    if record.kind == "plain" and record.blob is None:
-        stand_in: Any = lambda position: _Stored(record.objects[position])  # noqa: E731
-        value = codec.decode("plain", record.payload, stand_in)
+    value = _decoded(record)
     if isinstance(value, _Stored):
         return _open_object(store, record, value.ref)
     if isinstance(value, np.ndarray):
         return as_zarr(value)
     raise NotStorableError(type_name=record.function, reason="only a result that is an array can be opened as one")
+
+
+def open_parts(store: "Store", record: Record) -> PartsOfArray | None:
+    """Return the result for reading parts of it, if it is an array of which a part costs less than the whole.
+
+    That is one in chunks, which is not in memory, nor too large for it, and
+    need not be compared with its name first.
+
+    Raises
+    ------
+    CorruptEntryError
+        If the object is missing or damaged.
+    UntrustedArrayError
+        As `open_result`.
+    """
+    value = _decoded(record)
+    if not isinstance(value, _Stored) or not value.ref.chunked or store.has_in_memory(value.ref):
+        return None
+    if is_from_another_boot(record) or chunked.content_bytes(value.ref) > mapping.memory_limit():
+        return None
+    path = layout.object_path(store.path, Digest(value.ref.name), value.ref.kind)
+    return PartsOfArray(path, value.ref, _open_object(store, record, value.ref))
+
+
+def _decoded(record: Record) -> Any:
+    """Return the value of a record with objects that are not opened; None where it would take more than decoding."""
+    if record.kind != "plain" or record.blob is not None:
+        return None
+    stand_in: Any = lambda position: _Stored(record.objects[position])  # noqa: E731
+    return codec.decode("plain", record.payload, stand_in)
 
 
 def _open_object(store: "Store", record: Record, ref: ObjectRef) -> "zarr.Array[Any]":

@@ -23,7 +23,7 @@ from lazycache_storage.loading import Counters, Loader, is_from_another_boot
 from lazycache_storage.locks import Claim
 from lazycache_storage.memory import NOTHING, Memory, cannot_change
 from lazycache_storage.notes import Notes
-from lazycache_storage.record import FileState, Record, Stored, decode_record, encode_record
+from lazycache_storage.record import FileState, ObjectRef, Record, Stored, decode_record, encode_record
 from lazycache_storage.rows import Rows
 from lazycache_storage.signing import Signer
 
@@ -263,6 +263,10 @@ class Store(Notes):
         """Forget what the tier in memory knows of keys that were removed from the index."""
         for key in keys:
             self._memory.drop(key)
+
+    def has_in_memory(self, ref: ObjectRef) -> bool:
+        """Tell whether somebody here has the array of an object, so that loading it costs nothing."""
+        return self._memory.live_array(ref) is not None
 
     def records(self) -> Iterator[Stored]:
         """Iterate over the records in the order of their keys; those that cannot be read are left out."""

@@ -163,7 +163,7 @@ def read_chunks(path: str, ref: ObjectRef, *, verify: bool, distrust: str = "") 
     dtype = dtypes.parse_array_dtype(ref.dtype)
     files, source = _open(path, ref, distrust)
     try:
-        array: Array = _as_dtype(np.asarray(source[...], order=ref.order), dtype)
+        array: Array = as_dtype(np.asarray(source[...], order=ref.order), dtype)
     except READING_ERRORS as error:
         raise CorruptEntryError(path=path, reason=str(error)) from error
     if (verify or files.mtime_ns != ref.mtime_ns) and _name(array_digest(array), files) != ref.name:
@@ -223,7 +223,14 @@ def check_metadata(path: str, metadata: bytes, ref: ObjectRef) -> None:
         raise CorruptEntryError(path=path, reason=f"chunks of {chunk} are too large")
 
 
-def _as_dtype(native: Array, dtype: AnyDtype) -> Array:
+def as_dtype(native: Array, dtype: AnyDtype) -> Array:
+    """Return what Zarr has read with the byte order that was stored.
+
+    Raises
+    ------
+    ValueError
+        If it is of another dtype.
+    """
     if native.dtype.newbyteorder(">") != dtype.newbyteorder(">"):
         raise ValueError(f"dtype {native.dtype}, expected {dtype}")
     return (native if native.dtype == dtype else native.byteswap()).view(dtype)
@@ -256,7 +263,7 @@ def encoding(path: str, source: Any, ref: ObjectRef) -> bytes:
 
     def flat() -> Iterator[Array]:
         for region in _in_order(shape, outer, _PART_BYTES // dtype.itemsize):
-            part = _as_dtype(np.asarray(source[region[::turn]]), dtype)
+            part = as_dtype(np.asarray(source[region[::turn]]), dtype)
             yield part.reshape(-1, order=ref.order)
 
     try:
