@@ -34,7 +34,7 @@ from lazycache.array.elementwise import (
     remainder, right_shift, rint, round, sign, signbit, sin, sinc, sinh, spacing, sqrt, square,  # noqa: A004
     subtract, tan, tanh, true_divide, truedivide, trunc, where,
 )
-from lazycache.array.evaluating import compute, compute_constants, maybe_materialize
+from lazycache.array.evaluating import compute, compute_constants, get_data, get_depth, maybe_materialize
 from lazycache.array.histograms import histogram, histogram2d, histogram_bin_edges, histogramdd
 from lazycache.array.indexing import take, take_along_axis
 from lazycache.array.inserting import insert, resize, trim_zeros
@@ -111,7 +111,8 @@ __all__ = [
     "einsum_path", "empty", "empty_like", "equal", "exp", "exp2", "expand_dims", "expm1", "extract", "eye", "fabs",
     "fft", "finfo", "fix", "flatnonzero", "flip", "fliplr", "flipud", "float16", "float32", "float64", "float_power",
     "floor", "floor_divide", "floordivide", "fmax", "fmin", "fmod", "from_dlpack", "full", "full_like", "gcd",
-    "geomspace", "get_sharing_cache", "get_source", "gradient", "greater", "greater_equal", "heaviside", "histogram",
+    "geomspace", "get_data", "get_depth", "get_sharing_cache",
+    "get_source", "gradient", "greater", "greater_equal", "heaviside", "histogram",
     "histogram2d", "histogram_bin_edges", "histogramdd", "hsplit", "hstack", "hypot", "i0", "identity", "iinfo", "imag",
     "inf", "inner", "insert", "int8", "int16", "int32", "int64", "interp", "intersect1d", "invert", "is_busday",
     "isclose", "iscomplex", "isdtype", "isfinite", "isin", "isinf", "isnan", "isnat", "isneginf", "isposinf", "isreal",

@@ -323,8 +323,10 @@ def array(x: Any, /, dtype: Any = None) -> LazyArray:
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> LazyArray:
-    """Return a lazy array for the data of any object that has ``__dlpack__``."""
+    """Return a lazy array for the data of any object that has ``__dlpack__``; a lazy array as it is."""
     _backend(None, device, None)
+    if isinstance(x, ArrayNode):
+        return asarray(x, copy=copy)
     return from_data(np.from_dlpack(x) if copy is None else np.from_dlpack(x, copy=copy))
 
 

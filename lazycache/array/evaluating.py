@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lazycache.array.functions import ArrayFunction
 from lazycache.array.node import ArrayNode
@@ -12,6 +12,27 @@ from lazycache.evaluation import annotate
 from lazycache.expressions.nests import NATIVES, find_nodes, is_nest, substitute
 from lazycache.expressions.nodes import Node, inner_first
 from lazycache.graph import find_roots
+
+if TYPE_CHECKING:
+    from lazycache.array.lazyarray import LazyArray
+
+
+def get_depth(lz: LazyArray) -> int:
+    """Return the greatest distance of a lazy array to an input."""
+    return lz.depth
+
+
+def get_data(lz: LazyArray) -> Any:
+    """Return the value of a lazy array if it is there, and `PLACEHOLDER` if not.
+
+    Examples
+    --------
+    >>> import lazycache.array as lz
+    >>> x = lz.arange(3)
+    >>> lz.get_data(x + 1), lz.get_depth(x + 1)
+    (PLACEHOLDER, 1)
+    """
+    return lz.data
 
 
 def compute(lz: Any) -> Any:

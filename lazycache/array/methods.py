@@ -234,3 +234,10 @@ class Methods:
     def tolist(self) -> Any:
         """Refuse: a list is a value."""
         raise NotComputedError(operation="tolist()")
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        # The number of the CPU, as `device` has it.
+        return (1, 0)
+
+    def __dlpack__(self, **_: Any) -> Any:
+        raise NotComputedError(operation="exchange by DLPack")

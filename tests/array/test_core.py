@@ -30,6 +30,7 @@ def test_a_node_knows_how_it_comes_about() -> None:
     assert y.args[0] is y.deps[0]
     assert y.deps[0].args == (x, 2) or y.deps[0].args[0] is x
     assert (x.fn, x.fn_name, x.args, x.deps, x.depth) == (None, "None", (), (), 0)
+    assert (lz.get_depth(y), lz.get_data(y), lz.get_data(lz.array(5))) == (2, lz.PLACEHOLDER, 5)
 
 
 def test_the_constructor_takes_any_function() -> None:
@@ -202,6 +203,7 @@ USES: dict[str, Any] = {
     "contains": lambda a: 1 in a,
     "format": lambda a: f"{a:.2f}",
     "asarray": np.asarray,
+    "from_dlpack": np.from_dlpack,
     "index": lambda a: [1][a],
     "item": lambda a: a.item(),
     "iteration": list,
@@ -222,6 +224,13 @@ def test_a_method_that_is_a_function_is_named(name: str, function: str) -> None:
         getattr(x, name)
     with pytest.raises(AttributeError, match=r"no attribute 'no_such_name'$"):
         x.no_such_name  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_a_lazy_array_is_handed_over_by_dlpack_as_it_is() -> None:
+    x = lz.Variable((2,), dtype="f8")
+    assert lz.from_dlpack(x) is x
+    assert x.__dlpack_device__() == np.zeros(2).__dlpack_device__()
+    assert lz.from_dlpack(x, copy=True).get_function([x])([np.ones(2)]).sum() == 2
 
 
 def test_equality_is_elementwise_and_hashing_by_identity() -> None:
