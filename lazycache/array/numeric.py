@@ -260,7 +260,23 @@ def cov(
         if ddof != int(ddof):
             raise ValueError("ddof must be integer")
         options["ddof"] = ddof
-    return _covariance("cov", m, y, rowvar, dtype, options)
+    made = _covariance("cov", m, y, rowvar, dtype, options)
+    _check_weights({name: operand(value).shape for name, value in weights.items() if value is not None}, m, y, rowvar)
+    return made
+
+
+def _check_weights(shapes: dict[str, Shape], m: Any, y: Any, rowvar: bool) -> None:
+    """Refuse weights that are not one for each observation."""
+    count, observations = _variables(operand(m).shape, rowvar)
+    if y is not None and observations is None:
+        observations = _variables(operand(y).shape, rowvar)[1]
+    for name, shape in shapes.items():
+        if count == 0:
+            return
+        if len(shape) > 1:
+            raise RuntimeError(f"cannot handle multidimensional {name}")
+        if shape and None not in (shape[0], observations) and shape[0] != observations:
+            raise RuntimeError(f"incompatible numbers of samples and {name}")
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> LazyArray:

@@ -189,39 +189,41 @@ def _removed(where: Any, size: int, axis: int) -> int:
 
 
 def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> LazyArray:
-    """Return the slices along an axis for which a condition holds; how many depends on values."""
+    """Return the slices along an axis for which a condition holds."""
     if out is not None:
         raise TypeError("a lazy array cannot be computed into an array that is there: leave out=")
     test, found = operand(condition), operand(a)
     if len(test.shape) != 1:
         raise ValueError("condition must be a 1-d array")
-    shape: Shape = (None,)
     if axis is None:
-        _check_reach(test, found.size)
+        shape: Shape = (_count_held(test, found.size),)
     else:
         position = normalize_axis(axis, len(found.shape) or 1)
-        _check_reach(test, (found.shape or (1,))[position])
-        shape = (*found.shape[:position], None, *found.shape[position + 1 :])
+        held = _count_held(test, (found.shape or (1,))[position])
+        shape = (*found.shape[:position], held, *found.shape[position + 1 :])
     options = {} if axis is None else {"axis": axis}
     args = (test.arg, found.arg)
     return make(array_function("compress"), args, options or NO_KWARGS, shape, found.dtype, found.backend)
 
 
-def _check_reach(condition: Operand, size: int | None) -> None:
-    """Refuse a condition that is known to hold where there is no element."""
+def _count_held(condition: Operand, size: int | None) -> int | None:
+    """Return how often a condition holds, if it is known; refuse one that holds where there is no element."""
     value = known_value(condition.arg)
-    places = np.zeros(0) if value is None else np.flatnonzero(value)
+    if value is None:
+        return None
+    places = np.flatnonzero(value)
     if size is not None and places.size and places[-1] >= size:
         if size == 0:
             raise IndexError("cannot do a non-empty take from an empty axes.")
         raise IndexError(f"index {places[-1]} is out of bounds for axis 0 with size {size}")
+    return len(places)
 
 
 def extract(condition: Any, arr: Any) -> LazyArray:
-    """Return the elements for which a condition holds; how many depends on values."""
+    """Return the elements for which a condition holds."""
     test, found = operand(condition), operand(arr)
-    _check_reach(test, found.size)
-    return make(array_function("extract"), (test.arg, found.arg), NO_KWARGS, (None,), found.dtype, found.backend)
+    shape = (_count_held(test, found.size),)
+    return make(array_function("extract"), (test.arg, found.arg), NO_KWARGS, shape, found.dtype, found.backend)
 
 
 def argpartition(a: Any, kth: Any, axis: int | None = -1) -> LazyArray:

@@ -20,6 +20,7 @@ from lazycache.array.infer.dtypes import (
     result_type,
     ufunc_dtype,
 )
+from lazycache.array.infer.manipulation import concatenated
 from lazycache.array.infer.reductions import (
     Axis,
     accumulated,
@@ -361,8 +362,7 @@ def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
     if not found.shape:
         raise ValueError("diff requires input that is at least one dimensional")
     position = normalize_axis(axis, len(found.shape))
-    dtype = found.dtype
-    size = found.shape[position]
+    dtype, whole = found.dtype, found.shape
     edges: dict[str, Any] = {}
     for name, edge in (("prepend", prepend), ("append", append)):
         if edge is None or n == 0:
@@ -370,12 +370,12 @@ def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
         beside = operand(edge)
         edges[name] = beside.arg
         dtype = result_type((dtype, beside.dtype))
-        width = beside.shape[position] if beside.shape else 1
-        size = None if size is None or width is None else size + width
+        whole = concatenated([beside.shape or (*whole[:position], 1, *whole[position + 1 :]), whole], position)
     if n and dtype is not None:
         dtype = ufunc_dtype(np.not_equal if dtype.kind == "b" else np.subtract, (dtype, dtype))
+    size = whole[position]
     left = None if size is None else size - n
-    shape = (*found.shape[:position], left if left is None or left > 0 else 0, *found.shape[position + 1 :])
+    shape = (*whole[:position], left if left is None or left > 0 else 0, *whole[position + 1 :])
     options = {**({} if n == 1 else {"n": n}), **({} if axis == -1 else {"axis": axis}), **edges}
     return make(array_function("diff"), (found.arg,), options or NO_KWARGS, shape, dtype, found.backend)
 

@@ -110,6 +110,10 @@ KNOWN: dict[str, Case] = {
     "cov number": (lambda xp, a: xp.cov(a[0, 0], a), (A,)),
     "cov integers": (lambda xp, a: xp.cov(a, dtype="i8"), (A,)),
     "cov ddof": (lambda xp, a: xp.cov(a, ddof=1.5), (A,)),
+    "cov table of weights": (lambda xp, a: xp.cov(a, aweights=a), (A,)),
+    "cov weights too few": (lambda xp, a, v: xp.cov(a, fweights=v), (A, np.arange(3))),
+    "cov weights of columns": (lambda xp, a, v: xp.cov(a, a, rowvar=False, aweights=v), (A, np.arange(4.0))),
+    "cov weights of nothing": (lambda xp, a: xp.cov(a[:0], aweights=a), (A,)),
     "cov ddof 1.0": (lambda xp, a: xp.cov(a, ddof=1.0), (A,)),
     "corrcoef bools": (lambda xp, a: xp.corrcoef(a, dtype=bool), (A,)),
     "corrcoef columns": (lambda xp, a: xp.corrcoef(a, a[:, :1], rowvar=False), (A,)),
@@ -162,6 +166,11 @@ KNOWN: dict[str, Case] = {
     "dsplit": (lambda xp, a: xp.dsplit(a, 2), (CUBE,)),
     "dsplit refused": (lambda xp, a: xp.dsplit(a, 2), (A,)),
     "diagflat": (lambda xp, a: xp.diagflat(a, 1), (A,)),
+    "compress": (lambda xp, a: xp.compress([True, False, True], a, axis=0), (A,)),
+    "compress flat": (lambda xp, a: xp.compress([0, 2.5, 0, 1], a), (A,)),
+    "compress by a lazy mask": (lambda xp, a, mask: xp.compress(mask, a, axis=1), (A, np.arange(4) > 1)),
+    "compress by none": (lambda xp, a: xp.compress([False], a, axis=0), (A,)),
+    "extract": (lambda xp, a: xp.extract(np.arange(12).reshape(3, 4) % 3 == 0, a), (A,)),
     "delete": (lambda xp, a: xp.delete(a, 1, axis=0), (A,)),
     "delete several": (lambda xp, a: xp.delete(a, [0, -4, 2], axis=1), (A,)),
     "delete flat": (lambda xp, a: xp.delete(a, slice(1, None, 3)), (A,)),
@@ -173,8 +182,8 @@ KNOWN: dict[str, Case] = {
 }
 
 OPEN: dict[str, Case] = {
-    "compress": (lambda xp, a: xp.compress([True, False, True], a, axis=0), (A,)),
-    "extract": (lambda xp, a: xp.extract(a > 0, a), (A,)),
+    "compress by what is computed": (lambda xp, a: xp.compress(a[:, 0] > 0, a, axis=0), (A,)),
+    "extract by what is computed": (lambda xp, a: xp.extract(a > 0, a), (A,)),
     "union1d": (lambda xp, a: xp.union1d(a, [1, 9]), (INTS,)),
     "union1d number": (lambda xp, a: xp.union1d(2.5, a), (CUBE,)),
     "intersect1d": (lambda xp, a: xp.intersect1d(a, [1, 2]), (INTS,)),
