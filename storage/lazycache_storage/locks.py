@@ -27,7 +27,10 @@ from lazycache_storage.holders import MOST_WAITS, Holder, Step, find_way, read_h
 log = logging.getLogger("lazycache")
 
 FIRST_PAUSE_SECONDS = 0.001
-LONGEST_PAUSE_SECONDS = 0.02
+LONGEST_PAUSE_SECONDS = 0.005
+LOOK_FOR_RESULT_SECONDS = 0.05
+"""As often it is looked for the result itself; that the lock is gone is seen earlier, and costs less to see."""
+
 TELL_AFTER_SECONDS = 3.0
 TELL_AGAIN_SECONDS = 60.0
 LOOK_FOR_CYCLE_SECONDS = 0.5
@@ -187,26 +190,34 @@ class Claim(Generic[T]):
         wait = _Wait(self.path, self.above)
         try:
             while True:
-                if lock_descriptor(self._descriptor, blocking=False):
+                is_done = not os.fstat(self._descriptor).st_nlink
+                if not is_done and lock_descriptor(self._descriptor, blocking=False):
                     if self._is_mine():
                         return self._hold()
-                    # The file has lost its name: the one who held it is done.
-                    ended = read_holder(self._descriptor)
+                    is_done = True
+                self.waited = wait.seconds()
+                if is_done:
+                    # The file has lost its name, and the one who held it is done.
+                    if self._look_after(read_holder(self._descriptor)):
+                        return self._close()
                     self._close()
-                    if ended.unstored:
-                        return None
                     self._descriptor = self._open()
                     continue
-                self.waited = wait.seconds()
-                self.record = self._ready()
-                if self.record is not None or read_holder(self._descriptor).unstored:
-                    return self._close()
-                if self._timeout is not None and self.waited > self._timeout:
-                    holder = read_holder(self._descriptor)
-                    raise LockTimeoutError(path=self.path, holder=str(holder), seconds=self.waited)
+                if wait.is_to_look():
+                    if self._look_after(read_holder(self._descriptor)):
+                        return self._close()
+                    if self._timeout is not None and self.waited > self._timeout:
+                        holder = read_holder(self._descriptor)
+                        raise LockTimeoutError(path=self.path, holder=str(holder), seconds=self.waited)
                 wait.go_on(self._descriptor)
         finally:
             wait.end()
+
+    def _look_after(self, holder: Holder) -> bool:
+        """Return whether the wait for a holder is over: it has not stored, or what it has stored is there."""
+        if not holder.unstored:
+            self.record = self._ready()
+        return holder.unstored or self.record is not None
 
     def _has_name(self) -> bool:
         """Tell whether the path leads to this file still: the folder may have been removed, and made again."""
@@ -268,6 +279,7 @@ class _Wait:
         self._started = time.monotonic()
         self._pause = FIRST_PAUSE_SECONDS
         self._tell = TELL_AFTER_SECONDS
+        self._look_for_result = 0.0
         self._look = LOOK_FOR_CYCLE_SECONDS
         self._noted: list[Claim[Any]] = []
         self._seen: tuple[tuple[Step, ...], str] = ((), "")
@@ -275,6 +287,14 @@ class _Wait:
     def seconds(self) -> float:
         """Return how long this has been going on."""
         return time.monotonic() - self._started
+
+    def is_to_look(self) -> bool:
+        """Tell whether it is time to look for the result."""
+        seconds = self.seconds()
+        if seconds < self._look_for_result:
+            return False
+        self._look_for_result = seconds + LOOK_FOR_RESULT_SECONDS
+        return True
 
     def go_on(self, descriptor: int) -> None:
         """Wait for a moment."""
