@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,9 @@ def try_operand(value: Any) -> Operand | None:
         # Of a library without functions of arrays, as a Series of pandas.
         data = backends.as_numpy(value)
         return None if data is None else try_operand(data)
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray)):
+        # Ranges, buffers and queues are arrays to numpy.
+        return _nested_operand(value)
     return None
 
 

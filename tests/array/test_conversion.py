@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array as buffers
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -16,6 +18,7 @@ import zarr
 
 import lazycache.array as lz
 from lazycache import Cache, cache, compute, computed, key, pure
+from tests.array.helpers import compare
 
 DATA = np.arange(5.0)
 LOOK_ALIKES: dict[str, Callable[[], Any]] = {
@@ -208,3 +211,21 @@ def test_dtypes_that_only_the_backend_has() -> None:
         assert found.dtype is None
         assert torch.equal(compute(found), torch.ones(3, dtype=dtype))
     assert key(x.astype(dtype)) not in (key(x), key(x.astype("f4")))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [range(3), buffers.array("d", [1, 2, 3]), memoryview(b"abc"), deque([1, 2, 3])],
+    ids=lambda values: type(values).__name__,
+)
+def test_sequences_of_any_type_are_arrays(values: Any) -> None:
+    x = np.ones(3, "f4")
+    for function in (
+        lambda a: a + values,
+        lambda a: values - a,
+        lambda a: np.maximum(a, values),
+        lambda a: np.concatenate([values, a]),
+        lambda a: a == values,
+    ):
+        compare(function(lz.array(x)), function(x))
+    compare(lz.sum(values), np.sum(values))
