@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,8 @@ def value_text(value: Any) -> str:
     constant = constant_text(value)
     if constant is not None:
         return constant
+    if isinstance(value, enum.Enum):
+        return f"{name}.{value._name_}" if value._name_ else f"{name}({value._value_!r})"
     if isinstance(value, np.ndarray):
         return f"{name}(shape={value.shape}, dtype={clip(str(value.dtype), _LONG)})"
     if kind is int:

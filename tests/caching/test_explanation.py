@@ -1,5 +1,7 @@
 """Why a call hits or misses."""
 
+import dataclasses
+import enum
 import importlib.util
 import os
 import subprocess
@@ -70,6 +72,28 @@ def test_an_argument_that_holds_calls_is_told_from_another_one(cache: Cache) -> 
     assert cause == (
         "argument parts: was list(length=2) of scaled(1, 2.0), scaled(2, 2.0), "
         "is list(length=2) of scaled(1, 2.0), scaled(3, 2.0)"
+    )
+
+
+class How(enum.Enum):
+    MEAN = "mean"
+    MEDIAN = "median"
+
+
+@dataclasses.dataclass
+class Settings:
+    how: How
+
+
+def test_members_of_enums_are_told_apart(cache: Cache) -> None:
+    @pure(version=1, name="reduced")
+    def reduced(how: How, settings: Settings) -> str:
+        return how.value + settings.how.value
+
+    cache(reduced(How.MEAN, Settings(How.MEAN)))
+    assert cache.explain(reduced(How.MEDIAN, Settings(How.MEDIAN))).causes == (
+        "argument how: was How.MEAN, is How.MEDIAN",
+        "argument settings: was Settings(how=How.MEAN), is Settings(how=How.MEDIAN)",
     )
 
 

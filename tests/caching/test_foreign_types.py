@@ -1,8 +1,10 @@
 """Whatever the types of results and arguments raise, the user's run goes on, or is told which value it was."""
 
+import io
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from lazycache import Cache, compute, pure
@@ -94,3 +96,36 @@ def test_a_frame_that_its_library_cannot_write_is_returned(tmp_path: Path) -> No
 
     with pytest.warns(NotStoredWarning, match="Object"):
         assert Cache(tmp_path / "store")(make()).shape == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda figure: figure, lambda figure: (figure, figure.axes[0])], ids=["alone", "pair"]
+)
+def test_a_figure_can_be_drawn_and_changed_after_a_miss_and_a_hit(tmp_path: Path, wrap: Any) -> None:
+    """Drawing writes into the arrays of a figure, so none of them can be read-only."""
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    @pure(version=1, name="lab.plot")
+    def plot(x: Any) -> Any:
+        figure = Figure()
+        figure.subplots().plot(x, x**2)
+        return wrap(figure)
+
+    def drawn(result: Any) -> bytes:
+        figure = result if isinstance(result, Figure) else result[0]
+        picture = io.BytesIO()
+        figure.savefig(picture, format="rgba")
+        return picture.getvalue()
+
+    x = np.linspace(0, 1, 100)
+    wanted = drawn(plot.raw(x))
+    for _ in range(2):
+        cache = Cache(tmp_path / "store")
+        assert drawn(cache(plot(x))) == wanted
+        result = cache(plot(x))
+        axes = (result if isinstance(result, Figure) else result[0]).axes[0]
+        axes.lines[0].set_ydata(x)
+        assert drawn(result) != wanted
+        assert drawn(cache(plot(x))) == wanted
+        cache.close()

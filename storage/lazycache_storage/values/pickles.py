@@ -98,14 +98,17 @@ class _Pickler(pickle.Pickler):
         return stored_array, (self._sink.add(array) if form is None else form,)
 
 
+_FIGURES = "matplotlib.figure"
+
 _ARRAYS = frozenset(SUBCLASSES.values()) | {np.memmap}
 
 
 def decode_pickle(payload: bytes, load: Load, where: str = "payload") -> Any:
     """Return the value of a pickle made by `encode_pickle`. This may run any code.
 
-    Its arrays are read-only, unless its type writes into them while it is put
-    together: then all of them are copies.
+    Its arrays are read-only, unless a type in it writes into them: while it is
+    put together, or later, as figures do when they are drawn. Then all of them
+    are copies.
 
     Raises
     ------
@@ -113,12 +116,15 @@ def decode_pickle(payload: bytes, load: Load, where: str = "payload") -> Any:
         If it cannot be loaded by the code that is there.
     """
     try:
+        unpickler = _Unpickler(payload, load)
         try:
-            return _Unpickler(payload, load).load()
+            value = unpickler.load()
+            if not unpickler.has_figures:
+                return value
         except (TypeError, ValueError, BufferError) as error:
             if not _is_about_writing(error):
                 raise
-            return _Unpickler(payload, lambda position: load(position).copy("A"), np.copy).load()
+        return _Unpickler(payload, lambda position: load(position).copy("A"), np.copy).load()
     except (StoreError, OSError):
         # Of the store, while an array was opened.
         raise
@@ -138,6 +144,7 @@ class _Unpickler(pickle.Unpickler):
         self._load_array = load
         self._own = own
         self._memories: dict[int, Any] = {}
+        self.has_figures = False
 
     def _buffers(self, payload: bytes) -> Iterator[Any]:
         (count,) = _COUNT.unpack_from(payload, len(payload) - _COUNT.size)
@@ -152,6 +159,7 @@ class _Unpickler(pickle.Unpickler):
             return self._array
         if name == torch_storages.restore.__name__ and module == torch_storages.__name__:
             return functools.partial(torch_storages.restore, known=self._memories)
+        self.has_figures |= module == _FIGURES
         return super().find_class(module, name)
 
     def _array(self, reference: Any) -> Array:
