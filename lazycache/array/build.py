@@ -96,18 +96,28 @@ def function(name: str) -> Callable[..., LazyArray]:
     row = BY_NAME[name]
     if row.ufunc.nin == 1:
 
-        def unary(x: Any, /) -> LazyArray:
+        def unary(x: Any, /, *, dtype: Any = None) -> LazyArray:
+            if dtype is not None:
+                return _made_as(dtype, row, x)
             if type(x) is ArrayNode._concrete and x._backend in NUMPY_RULES:
-                dtype = ufunc_dtype(row.ufunc, (x._dtype,))
-                return make(row.function, (x,), NO_KWARGS, x._shape, dtype, x._backend, (x,))
+                known = ufunc_dtype(row.ufunc, (x._dtype,))
+                return make(row.function, (x,), NO_KWARGS, x._shape, known, x._backend, (x,))
             return elementwise(row, x)
 
         return _named(unary, name, row)
 
-    def binary(x1: Any, x2: Any, /) -> LazyArray:
-        return elementwise(row, x1, x2)
+    def binary(x1: Any, x2: Any, /, *, dtype: Any = None) -> LazyArray:
+        return elementwise(row, x1, x2) if dtype is None else _made_as(dtype, row, x1, x2)
 
     return _named(binary, name, row)
+
+
+def _made_as(dtype: Any, row: Elementwise, *values: Any) -> LazyArray:
+    """Make the node of a function of the table that computes in a dtype, as a ufunc of numpy does."""
+    from lazycache.array.ufuncs import apply_ufunc
+
+    args = tuple(operand(value).arg for value in values)
+    return apply_ufunc(row.ufunc, "__call__", args, {"dtype": dtype})  # type: ignore[no-any-return]
 
 
 def _named(built: Callable[..., LazyArray], name: str, row: Elementwise) -> Callable[..., LazyArray]:

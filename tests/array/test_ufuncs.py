@@ -182,6 +182,23 @@ def test_options_of_calls(dtype: str, name: str) -> None:
     check(lambda xp, a: OPTIONS[name](a), sample(dtype))
 
 
+IN_A_DTYPE: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda xp, a: xp.add(a, a, dtype="f4"),
+    "add numbers": lambda xp, a: xp.add(a, 2.5, dtype="i8"),
+    "add lists": lambda xp, a: xp.add([1, 2], [3, 4], dtype=a.dtype),
+    "sin": lambda xp, a: xp.sin(a, dtype="D"),
+    "abs": lambda xp, a: xp.abs(a, dtype="f8"),
+    "less": lambda xp, a: xp.less(a, 1, dtype=bool),
+    "bitwise_and": lambda xp, a: xp.bitwise_and(a, 1, dtype="i8"),
+}
+
+
+@pytest.mark.parametrize("name", IN_A_DTYPE)
+@pytest.mark.parametrize("dtype", ["i1", "f4", "f8", "D"])
+def test_functions_of_the_namespace_compute_in_the_dtype_that_is_asked_for(dtype: str, name: str) -> None:
+    check(IN_A_DTYPE[name], sample(dtype))
+
+
 @pytest.mark.parametrize("casting", ["no", "equiv", "safe", "unsafe"])
 @pytest.mark.parametrize(
     "ufunc", [np.add, np.power, np.less, np.logical_and, np.ldexp, np.divide], ids=lambda f: f.__name__
