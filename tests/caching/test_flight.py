@@ -261,9 +261,10 @@ def test_calls_that_wait_for_each_other_in_a_ring_are_told(tmp_path: Path, size:
         )
         for number in range(size)
     ]
-    for process in processes:
-        out, err = process.communicate(timeout=200)
+    told = [process.communicate(timeout=200) for process in processes]
+    for process, (out, err) in zip(processes, told, strict=True):
         assert process.returncode == 0, err
         assert out.startswith("a pure call waits for its own result: rings.ring"), out
-        assert out.count(" -> ") >= size
+    # Who is told first sees all of the ring; the key that it gives up may be taken over by another, in a shorter one.
+    assert max(out.count(" -> ") for out, _ in told) >= size
     assert list((tmp_path / "store" / "locks").iterdir()) == []
