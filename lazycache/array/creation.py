@@ -17,6 +17,7 @@ from lazycache.array.infer.ranges import extent
 from lazycache.array.infer.reductions import normalize_axis
 from lazycache.array.node import ArrayNode, as_sizes, from_data, make, make_call, refusal
 from lazycache.array.operands import Operand, common_backend, operand
+from lazycache.errors import NotComputedError
 from lazycache.expressions.nests import find_nodes
 from lazycache.expressions.nodes import NO_KWARGS, Node
 
@@ -104,26 +105,36 @@ def _like(name: str, x: Any, dtype: Any, args: tuple[Any, ...] = ()) -> LazyArra
     return make(array_function(name), (found.arg, *args), options or NO_KWARGS, found.shape, known, found.backend)
 
 
-def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> LazyArray:
-    """Return zeros in the shape and dtype of another array."""
+def _dtype_like(x: Any, dtype: Any) -> Any:
+    """Return the dtype of an array that has another shape than the one it is like."""
+    known = operand(x).dtype if dtype is None else dtype
+    if known is None:
+        raise NotComputedError(operation="an array like one whose dtype is not known")
+    return known
+
+
+def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None, shape: Any = None) -> LazyArray:
+    """Return zeros in the shape, if no other is given, and dtype of another array."""
     _backend(None, device, None)
-    return _like("zeros_like", x, dtype)
+    return _like("zeros_like", x, dtype) if shape is None else zeros(shape, dtype=_dtype_like(x, dtype), like=x)
 
 
-def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> LazyArray:
-    """Return ones in the shape and dtype of another array."""
+def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None, shape: Any = None) -> LazyArray:
+    """Return ones in the shape, if no other is given, and dtype of another array."""
     _backend(None, device, None)
-    return _like("ones_like", x, dtype)
+    return _like("ones_like", x, dtype) if shape is None else ones(shape, dtype=_dtype_like(x, dtype), like=x)
 
 
-def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> LazyArray:
+def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None, shape: Any = None) -> LazyArray:
     """Return zeros in the shape and dtype of another array, as one expression has one value."""
-    return zeros_like(x, dtype=dtype, device=device)
+    return zeros_like(x, dtype=dtype, device=device, shape=shape)
 
 
-def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> LazyArray:
-    """Return one value in the shape and dtype of another array."""
+def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None, shape: Any = None) -> LazyArray:
+    """Return one value in the shape, if no other is given, and dtype of another array."""
     _backend(None, device, None)
+    if shape is not None:
+        return full(shape, fill_value, dtype=_dtype_like(x, dtype), like=x)
     found, value = operand(x), operand(fill_value)
     _check_filling(value, found.shape, _given(dtype, found.dtype)[0])
     return _like("full_like", x, dtype, (value.arg,))
@@ -294,7 +305,7 @@ def asarray(
         if wanted is not None:
             # Python's own data become the dtype at once: an integer that does not fit is refused.
             x = np.asarray(x, wanted)
-    made = array(x)
+    made = _array(x)
     if dtype is None or (made._dtype is not None and backends.numpy_dtype(dtype) == made._dtype):
         return made
     if copy is False:
@@ -302,10 +313,17 @@ def asarray(
     return astype(made, dtype)
 
 
-def array(x: Any, /, dtype: Any = None) -> LazyArray:
-    """Return a lazy array for data, numbers, or nested sequences of lazy arrays."""
-    if dtype is not None:
-        return asarray(x, dtype=dtype)
+def array(x: Any, /, dtype: Any = None, *, ndmin: int = 0) -> LazyArray:
+    """Return a lazy array for data, numbers, or nested sequences of lazy arrays; of `ndmin` axes at least."""
+    made = _array(x) if dtype is None else asarray(x, dtype=dtype)
+    if len(made._shape) >= ndmin:
+        return made
+    from lazycache.array.manipulation import expand_dims
+
+    return expand_dims(made, tuple(range(ndmin - len(made._shape))))
+
+
+def _array(x: Any) -> LazyArray:
     if isinstance(x, ArrayNode):
         return x  # type: ignore[return-value]
     if isinstance(x, (list, tuple)) and find_nodes(x):

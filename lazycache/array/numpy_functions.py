@@ -84,14 +84,9 @@ def _full_like(
 
 
 def _make_like(name: str, a: Any, args: tuple[Any, ...], dtype: Any, shape: Any, device: Any) -> Any:
-    import lazycache.array as namespace
+    from lazycache.array import creation
 
-    if shape is None:
-        return getattr(namespace, f"{name}_like")(a, *args, dtype=dtype, device=device)
-    found = operand(a)
-    if dtype is None and found.dtype is None:
-        raise NotComputedError(operation="an array like one whose dtype is not known")
-    return getattr(namespace, name)(shape, *args, dtype=dtype or found.dtype, device=device, like=a)
+    return getattr(creation, f"{name}_like")(a, *args, dtype=dtype, device=device, shape=shape)
 
 
 def _copy(a: Any, order: str = "K", subok: bool = False) -> Any:
