@@ -15,7 +15,7 @@ from lazycache.expressions.keys import known_key
 from lazycache.expressions.nests import is_nest, members, postorder
 from lazycache.expressions.nodes import Node, register_text
 from lazycache.expressions.operators import ATOM, COMPARISON, POWER, PRIMARY, UNARY
-from lazycache.valuetext import clip, constant_text, inline_text, value_text
+from lazycache.valuetext import clip, constant_text, content_text, inline_text, value_text
 from lazycache_storage.digest import digest_of_token
 
 __all__ = ["program", "short_key", "summary", "value_text"]
@@ -23,6 +23,7 @@ __all__ = ["program", "short_key", "summary", "value_text"]
 _MOST_STEPS = 60
 _MOST_INPUTS = 20
 _MOST_MEMBERS = 10
+_MOST_SETTINGS = 60
 _DEEPEST = 5
 _LINE = 72
 _MOST_UNKEYED = 10_000
@@ -114,7 +115,11 @@ def _value_of(leaf: Node) -> str:
 
 def _input_text(leaf: Node) -> str:
     text = getattr(leaf, "_text", None)
-    return value_text(leaf._value) if text is None else str(text)
+    if text is not None:
+        return str(text)
+    # Settings are told apart by what is in them.
+    is_dataclass = hasattr(type(leaf._value), "__dataclass_fields__")
+    return content_text(leaf._value, _MOST_SETTINGS) if is_dataclass else value_text(leaf._value)
 
 
 class _Printer:

@@ -1,5 +1,6 @@
 """What expressions look like."""
 
+import dataclasses
 import re
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,24 @@ SHORT = digest(ARRAY).short
 )
 def test_leaves(leaf: Any, text: str) -> None:
     assert repr(leaf) == text
+
+
+@dataclasses.dataclass
+class Settings:
+    window: int
+    data: Any = None
+
+
+def test_settings_are_told_apart() -> None:
+    @pure(version=1, name="smooth")
+    def smooth(settings: Settings) -> int:
+        return settings.window
+
+    assert summary(smooth(Settings(5))) == "smooth(Settings(window=5, data=None))"
+    assert repr(computed(Settings(7, np.zeros(3)))) == (
+        "computed(?:Settings(window=7, data=ndarray(shape=(3,), dtype=float64)))"
+    )
+    assert summary(smooth(Settings(5, "long" * 99))) == "smooth(Settings(window=5, data=str(length=396)))"
 
 
 def test_repr_takes_no_digest() -> None:
