@@ -4,12 +4,11 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 GROUPS_demo := --group demo
 GROUPS_test := --group test
-GROUPS_torch := --group test --group torch
-GROUPS_jax := --group test --group jax
+GROUPS_backends := --group test --group torch --group jax
 GROUPS_check := --group test --group check --group demo
 GROUPS_bench := --group bench
 
-.PHONY: demo test test-torch test-jax check lint types doctest wheel bench stress clean
+.PHONY: demo test test-backends check lint types doctest wheel bench stress clean
 
 demo: .venv/.demo
 	$(BIN)/python examples/temperatures/demo.py
@@ -18,12 +17,9 @@ test: .venv/.test
 	$(BIN)/python -m pytest -n 2
 
 # Apart from the other tests, since torch and jax are large.
-test-torch: .venv/.torch
+test-backends: .venv/.backends
 	$(BIN)/python -m pytest -n 2 tests/array/test_backends.py tests/array/test_elsewhere.py \
 		tests/digests/test_optional_libraries.py tests/caching/test_values.py
-
-test-jax: .venv/.jax
-	$(BIN)/python -m pytest -n 2 tests/array/test_backends.py tests/array/test_elsewhere.py
 
 check: lint types doctest wheel
 
