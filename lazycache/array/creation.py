@@ -16,7 +16,7 @@ from lazycache.array.infer.manipulation import new_shape
 from lazycache.array.infer.ranges import extent
 from lazycache.array.infer.reductions import normalize_axis
 from lazycache.array.node import ArrayNode, as_sizes, from_data, make, make_call, refusal
-from lazycache.array.operands import Operand, common_backend, operand
+from lazycache.array.operands import Operand, common_backend, each_size, operand
 from lazycache.errors import NotComputedError
 from lazycache.expressions.nests import find_nodes
 from lazycache.expressions.nodes import NO_KWARGS, Node
@@ -48,8 +48,8 @@ def _sizes(shape: Any) -> tuple[Any, Shape]:
     if not find_nodes(shape):
         sizes = new_shape(shape)
         return sizes, sizes
-    given = shape if isinstance(shape, (tuple, list)) else (shape,)
-    return tuple(given), tuple(None if isinstance(size, Node) else new_shape(size)[0] for size in given)
+    given = each_size(shape)
+    return given, tuple(None if isinstance(size, Node) else new_shape(size)[0] for size in given)
 
 
 def _create(name: str, args: tuple[Any, ...], shape: Any, dtype: Any, default: DType, backend: str) -> LazyArray:

@@ -19,7 +19,7 @@ from lazycache.array.infer.broadcasting import size_of
 from lazycache.array.infer.dtypes import result_type
 from lazycache.array.infer.reductions import normalize_axes, normalize_axis
 from lazycache.array.node import make
-from lazycache.array.operands import Operand, common_backend, operand
+from lazycache.array.operands import Operand, common_backend, each_size, operand
 from lazycache.expressions.nests import find_nodes
 from lazycache.expressions.nodes import NO_KWARGS, Node
 
@@ -58,10 +58,10 @@ def reshape(x: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
     """Return the elements in another shape; one size may be ``-1``."""
     found = operand(x)
     if find_nodes(shape):
-        sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
+        sizes = each_size(shape)
         # What -1 stands for follows from sizes that are not known.
         unknown = tuple(None if isinstance(size, Node) or size < 0 else int(size) for size in sizes)
-        return _moved("reshape", found, unknown, tuple(sizes))
+        return _moved("reshape", found, unknown, sizes)
     target = rules.as_shape(shape)
     options = _order(order)
     if copy is not None:

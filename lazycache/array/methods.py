@@ -133,7 +133,7 @@ def _length(x: Operand, operation: str) -> int:
 
 def _method_shape(args: tuple[Any, ...]) -> Any:
     """Return a shape or axes given as one tuple or as several ints."""
-    return args[0] if len(args) == 1 and not isinstance(args[0], (int, Node)) else args
+    return args[0] if len(args) == 1 and not isinstance(args[0], int) else args
 
 
 class Methods:

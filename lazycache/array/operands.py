@@ -115,6 +115,13 @@ def _nested_operand(value: Any) -> Operand | None:
     return Operand(nested, nested._shape, nested._dtype, nested._backend)
 
 
+def each_size(shape: Any) -> tuple[Any, ...]:
+    """Return the sizes of a shape in which there are lazy ones: one, several, or a vector of them."""
+    if isinstance(shape, (tuple, list)):
+        return tuple(shape)
+    return tuple(shape) if isinstance(shape, ArrayNode) and len(shape._shape) == 1 else (shape,)
+
+
 def common_backend(operands: Any) -> str | None:
     """Return the backend of a result: that of the first operand that is not numpy's, else numpy's or None."""
     found = None

@@ -71,6 +71,10 @@ def test_lazy_sizes_and_tolerances() -> None:
     assert made.shape == (None, 2)
     assert made.compute().shape == (3, 2)
     np.testing.assert_array_equal(lz.full(n, 7).compute(), [7, 7, 7])
+    sizes = lz.array(np.array([3, 2]))
+    for shaped in (lz.full(sizes, 7), lz.reshape(x, sizes), x.reshape(sizes)):
+        assert shaped.shape == (None, None)
+        assert shaped.compute().shape == (3, 2)
     # What -1 stands for depends on the lazy size beside it.
     assert x.reshape((-1, n)).shape == (None, None)
     assert x.reshape((-1, n)).compute().shape == (2, 3)
