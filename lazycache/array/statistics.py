@@ -9,7 +9,7 @@ import numpy as np
 
 from lazycache.array.backends import NUMPY_RULES
 from lazycache.array.functions import array_function
-from lazycache.array.infer.dtypes import DType, mean_dtype, result_type, ufunc_dtype
+from lazycache.array.infer.dtypes import INT64, DType, mean_dtype, result_type, ufunc_dtype
 from lazycache.array.infer.reductions import Axis, normalize_axes, reduced
 from lazycache.array.node import make
 from lazycache.array.operands import Operand, operand
@@ -94,16 +94,10 @@ def _axes(axis: Any) -> Any:
 
 
 _CHOOSING = frozenset({"closest_observation", "higher", "inverted_cdf", "lower", "nearest"})
-_METHODS = _CHOOSING | {
-    "averaged_inverted_cdf",
-    "hazen",
-    "interpolated_inverted_cdf",
-    "linear",
-    "median_unbiased",
-    "midpoint",
-    "normal_unbiased",
-    "weibull",
-}
+# With these the smallest and the largest, if whole numbers ask for them, are counted in whole numbers.
+_COUNTING = frozenset({"averaged_inverted_cdf", "interpolated_inverted_cdf"})
+_BETWEEN = frozenset({"hazen", "linear", "median_unbiased", "midpoint", "normal_unbiased", "weibull"})
+_METHODS = _CHOOSING | _COUNTING | _BETWEEN
 
 
 def _quantile_dtype(x: Operand, q: Operand, method: str, limit: float) -> DType:
@@ -116,7 +110,10 @@ def _quantile_dtype(x: Operand, q: Operand, method: str, limit: float) -> DType:
         return x.dtype
     if x.dtype.kind == "b":
         ufunc_dtype(np.subtract, (x.dtype, x.dtype))
-    return result_type((mean_dtype(x.dtype), float if isinstance(q.kind, type) else mean_dtype(q.dtype)))
+    is_plain = isinstance(q.kind, type)
+    if limit == 1 and q.dtype.kind in "biu" and method in _COUNTING and not is_plain:
+        return result_type((x.dtype, INT64 if q.dtype.kind == "b" else q.dtype))
+    return result_type((x.dtype, float if is_plain else mean_dtype(q.dtype)))
 
 
 quantile = quantiles("quantile", 1)

@@ -484,6 +484,17 @@ def test_what_numpy_refuses_is_refused_when_it_is_built(name: str) -> None:
     check(function, *args)
 
 
+SHARES = [0.5, 1, [0.5], np.array([0.5], "f4"), np.float16(0.5), np.array([0, 1], "i4"), np.array(True)]
+
+
+@pytest.mark.parametrize("method", ["linear", "hazen", "lower", "averaged_inverted_cdf"])
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("dtype", ["u1", "i2", "i4", "u8", "f2", "f8"])
+@pytest.mark.parametrize("name", ["quantile", "nanquantile", "percentile"])
+def test_dtypes_of_quantiles(name: str, dtype: str, share: Any, method: str) -> None:
+    check(lambda xp, a: getattr(xp, name)(a, share, method=method), np.array([100, 20, 50, 60], dtype))
+
+
 def test_arrays_whose_size_depends_on_values_are_stacked() -> None:
     x = lz.array(np.arange(4.0))
     assert lz.stack([x[x > 1], np.ones(2), x[x < 2]]).shape == (3, 2)
