@@ -22,7 +22,7 @@ from lazycache.array.backends import numpy_dtype
 from lazycache.array.build import binary_operator, is_table, reflected_operator, unary_operator
 from lazycache.array.operands import Operand, operand, try_operand
 from lazycache.errors import NotComputedError
-from lazycache.expressions.nodes import NO_KWARGS, Node
+from lazycache.expressions.nodes import NO_KWARGS
 from lazycache.expressions.operators import BINARY_OPERATIONS
 from lazycache.expressions.tree import build
 
