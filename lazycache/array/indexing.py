@@ -10,7 +10,7 @@ from lazycache.array.functions import array_function
 from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import broadcast
 from lazycache.array.infer.dtypes import DType
-from lazycache.array.infer.indexing import INVALID, LAZY_SLICE, IndexArray, as_index, describe, index_shape
+from lazycache.array.infer.indexing import INVALID, LAZY_SLICE, IndexArray, as_index, check_mode, describe, index_shape
 from lazycache.array.infer.reductions import normalize_axis
 from lazycache.array.node import ArrayNode, from_data, make, make_leaf
 from lazycache.array.operands import Operand, operand
@@ -125,7 +125,12 @@ def take(x: Any, /, indices: Any, axis: int | None = None, out: Any = None, mode
     from lazycache.array.reductions import refuse_out
 
     refuse_out(out)
+    check_mode(mode)
     found, wanted = operand(x), operand(_as_places(indices))
+    if wanted.dtype is not None and wanted.dtype.kind not in "biu":
+        raise TypeError(
+            f"Cannot cast array data from {wanted.dtype!r} to {np.dtype(np.intp)!r} according to the rule 'safe'"
+        )
     # numpy takes from a number as from a vector of one.
     sizes = found.shape if axis is None else found.shape or (1,)
     position = None if axis is None else normalize_axis(axis, len(sizes))
@@ -156,10 +161,6 @@ def _check_known(indices: Any, axis: int, size: int | None, mode: str) -> None:
     array = np.asarray(value)
     if size == 0 and array.size:
         raise IndexError("cannot do a non-empty take from an empty axes.")
-    if array.dtype.kind not in "iub":
-        raise TypeError(
-            f"Cannot cast array data from {array.dtype!r} to {np.dtype(np.intp)!r} according to the rule 'safe'"
-        )
     if array.size and mode == "raise":
         for bound in (int(array.min()), int(array.max())):
             if not -size <= bound < size:

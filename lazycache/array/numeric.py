@@ -13,6 +13,7 @@ from lazycache.array.functions import array_function
 from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import broadcast
 from lazycache.array.infer.dtypes import BOOL, FLOAT64, INTP, DType, result_type, ufunc_dtype
+from lazycache.array.infer.indexing import check_mode
 from lazycache.array.infer.reductions import normalize_axes, normalize_axis, reduced
 from lazycache.array.manipulation import plain_ints
 from lazycache.array.node import make
@@ -65,6 +66,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> LazyAr
     """Return, for each place, the element of the choice that `a` names there."""
     if out is not None:
         raise TypeError("a lazy array cannot be computed into an array that is there: leave out=")
+    check_mode(mode)
     which, given = operand(a), [operand(x) for x in choices]
     if which.dtype is not None and not np.can_cast(which.dtype, INTP):
         raise TypeError(f"Cannot cast array data from {which.dtype!r} to {INTP!r} according to the rule 'safe'")

@@ -9,6 +9,7 @@ from lazycache.array.creation import arange
 from lazycache.array.functions import array_function
 from lazycache.array.infer.broadcasting import broadcast, size_of
 from lazycache.array.infer.dtypes import BOOL, INTP
+from lazycache.array.infer.indexing import check_mode
 from lazycache.array.manipulation import plain_ints, reshape
 from lazycache.array.node import ArrayNode, make
 from lazycache.array.operands import common_backend, known_value, operand
@@ -99,6 +100,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     whole = size_of(shape)
     modes = mode if isinstance(mode, (tuple, list)) else (mode,) * len(sizes)
     for one, size, rule in zip(found, sizes, modes, strict=True):
+        check_mode(rule)
         if one.dtype is not None and one.dtype.kind not in "biu":
             raise TypeError("only int indices permitted")
         value = known_value(one.arg)

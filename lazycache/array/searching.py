@@ -61,6 +61,10 @@ def flatnonzero(x: Any, /) -> LazyArray:
     )
 
 
+# numpy looks at their first letters only: quick, heap, merge, stable.
+_SORTS = frozenset("qhms")
+
+
 def _ordered(name: str) -> Callable[..., LazyArray]:
     def ordered(
         x: Any,
@@ -72,6 +76,8 @@ def _ordered(name: str) -> Callable[..., LazyArray]:
         descending: bool = False,
         stable: bool = True,
     ) -> LazyArray:
+        if isinstance(kind, str) and kind[:1].lower() not in _SORTS:
+            raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})")
         if order is not None:
             raise TypeError(f"np.{name} with order= has no lazy form: sort by x[field]")
         found = operand(x)

@@ -204,3 +204,9 @@ def _checked(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
             raise IndexError(INVALID)
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
     return array
+
+
+def check_mode(mode: Any) -> None:
+    """Refuse a rule for indices out of bounds that numpy does not have."""
+    if mode is not None and mode not in ("raise", "wrap", "clip", b"raise", b"wrap", b"clip", 0, 1, 2):
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
