@@ -17,6 +17,8 @@ FULL = "ENOSPC"
 
 _CAUSES = {
     sqlite3.SQLITE_FULL: FULL,
+    # The file beside the database that even readers need could not grow.
+    sqlite3.SQLITE_IOERR_SHMSIZE: FULL,
     sqlite3.SQLITE_IOERR: "EIO",
     sqlite3.SQLITE_READONLY: "EROFS",
     sqlite3.SQLITE_PERM: "EACCES",
@@ -31,5 +33,6 @@ def cause(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno is not None:
         return errno.errorcode.get(error.errno, "")
     if isinstance(error, sqlite3.Error):
-        return _CAUSES.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, "")
+        code = getattr(error, "sqlite_errorcode", 0)
+        return _CAUSES.get(code) or _CAUSES.get(code & 0xFF, "")
     return "EROFS" if isinstance(error, ReadOnlyStoreError) else ""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from lazycache import settings
+from lazycache.caching.faults import FULL, cause
 from lazycache.cli.output import print_json, say
 from lazycache.errors import LazyCacheError, LazyCacheWarning, SettingError
 from lazycache_storage import layout
@@ -50,6 +51,8 @@ class Command(click.Command):
             advice = ""
             if isinstance(error, sqlite3.Error) and is_broken(error):
                 advice = "; `lazycache verify --repair` puts a new index in the place of a broken one"
+            elif cause(error) == FULL:
+                advice = "; the disk is full, and the index needs some room even to drop results: free a few MB first"
             raise click.ClickException(f"{type(error).__name__}: {error}{advice}") from error
 
 

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -171,6 +172,34 @@ def test_a_disk_that_gets_full_is_told_before_and_once(tmp_path: Path) -> None:
         assert len(caught) == 2
         assert Cache(tmp_path / "disk" / "store", mode="ro")(big(3))[3] == 6
         assert len(caught) == 2
+
+
+def test_a_disk_without_a_byte_left(tmp_path: Path) -> None:
+    store = tmp_path / "disk" / "store"
+    with small_disk(tmp_path / "disk", 20), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        first = Cache(store)
+        assert first(big(1))[3] == 4
+        first.close()
+        caught.clear()
+        filler = os.open(tmp_path / "disk" / "filler", os.O_WRONLY | os.O_CREAT)
+        with pytest.raises(OSError, match="No space left"):
+            while True:
+                os.write(filler, bytes(4096))
+        os.close(filler)
+        # Without a file beside the database, which takes some room, nothing can be looked up.
+        again = Cache(store)
+        assert [again(big(n))[3] for n in (1, 2)] == [4, 5]
+        (warning,) = caught
+        assert "MB left" in str(warning.message)
+        drop = [sys.executable, "-m", "lazycache", "gc", "--all", "--yes", "--store", str(store)]
+        done = subprocess.run(drop, capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert "the disk is full" in done.stderr
+        assert "free a few MB first" in done.stderr
+        os.truncate(tmp_path / "disk" / "filler", 0)
+        assert subprocess.run(drop, capture_output=True, check=False).returncode == 0
+        assert big(1) not in Cache(store)
 
 
 def test_a_disk_with_space_is_not_told(tmp_path: Path) -> None:
