@@ -52,36 +52,72 @@ def _sizes(shape: Any) -> tuple[Any, Shape]:
     return given, tuple(None if isinstance(size, Node) else new_shape(size)[0] for size in given)
 
 
-def _create(name: str, args: tuple[Any, ...], shape: Any, dtype: Any, default: DType, backend: str) -> LazyArray:
+def _laid_out(order: str | None, backend: str) -> dict[str, str]:
+    """Return the order in memory as an argument, unless it is the default."""
+    name = "C" if order is None else str(order).upper()
+    if name not in ("C", "F") or (name == "F" and backend != "numpy"):
+        raise ValueError(f"order must be 'C', or 'F' for arrays of numpy (got {order!r})")
+    return {"order": name} if name == "F" else {}
+
+
+def _create(
+    name: str, args: tuple[Any, ...], shape: Any, dtype: Any, default: DType, backend: str, order: str | None = "C"
+) -> LazyArray:
     known, options = _given(dtype, default if backend in backends.NUMPY_RULES else None)
+    options = {**options, **_laid_out(order, backend)}
     return make(array_function(name, backend), args, options or NO_KWARGS, shape, known, backend, None)
 
 
 def zeros(
-    shape: Any, *, dtype: Any = None, device: Any = None, like: Any = None, backend: str | None = None
+    shape: Any,
+    *,
+    dtype: Any = None,
+    order: str | None = "C",
+    device: Any = None,
+    like: Any = None,
+    backend: str | None = None,
 ) -> LazyArray:
     """Return an array of zeros."""
     given, sizes = _sizes(shape)
-    return _create("zeros", (given,), sizes, dtype, FLOAT64, _backend(like, device, backend))
+    return _create("zeros", (given,), sizes, dtype, FLOAT64, _backend(like, device, backend), order)
 
 
 def ones(
-    shape: Any, *, dtype: Any = None, device: Any = None, like: Any = None, backend: str | None = None
+    shape: Any,
+    *,
+    dtype: Any = None,
+    order: str | None = "C",
+    device: Any = None,
+    like: Any = None,
+    backend: str | None = None,
 ) -> LazyArray:
     """Return an array of ones."""
     given, sizes = _sizes(shape)
-    return _create("ones", (given,), sizes, dtype, FLOAT64, _backend(like, device, backend))
+    return _create("ones", (given,), sizes, dtype, FLOAT64, _backend(like, device, backend), order)
 
 
 def empty(
-    shape: Any, *, dtype: Any = None, device: Any = None, like: Any = None, backend: str | None = None
+    shape: Any,
+    *,
+    dtype: Any = None,
+    order: str | None = "C",
+    device: Any = None,
+    like: Any = None,
+    backend: str | None = None,
 ) -> LazyArray:
     """Return an array to be filled. It is filled with zeros, as one expression has one value."""
-    return zeros(shape, dtype=dtype, device=device, like=like, backend=backend)
+    return zeros(shape, dtype=dtype, order=order, device=device, like=like, backend=backend)
 
 
 def full(
-    shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, like: Any = None, backend: str | None = None
+    shape: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    order: str | None = "C",
+    device: Any = None,
+    like: Any = None,
+    backend: str | None = None,
 ) -> LazyArray:
     """Return an array of one value."""
     given, sizes = _sizes(shape)
@@ -89,6 +125,7 @@ def full(
     chosen = _backend(like, device, backend)
     known, options = _given(dtype, value.dtype if chosen in backends.NUMPY_RULES else None)
     _check_filling(value, sizes, known if options else None)
+    options = {**options, **_laid_out(order, chosen)}
     return make(array_function("full", chosen), (given, value.arg), options or NO_KWARGS, sizes, known, chosen)
 
 

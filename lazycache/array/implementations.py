@@ -52,8 +52,8 @@ def _expm(x: Any) -> Any:
     return expm(x)
 
 
-def _full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
-    return np.full(shape, fill_value, dtype)
+def _full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C") -> Any:
+    return np.full(shape, fill_value, dtype, order)
 
 
 def _take_axis(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:

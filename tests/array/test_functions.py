@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import lazycache.array as lz
+from lazycache import key
 from lazycache.array.table import TABLE, Elementwise
 from tests.array.helpers import check
 
@@ -291,6 +292,10 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "full dtype": (lambda xp: xp.full(3, 2, dtype="f4"), ()),
     "zeros_like": (lambda xp, a: xp.zeros_like(a), (CUBE,)),
     "ones_like": (lambda xp, a: xp.ones_like(a, dtype=int), (CUBE,)),
+    "zeros by columns": (lambda xp: xp.zeros((2, 3), order="F"), ()),
+    "ones by rows": (lambda xp: xp.ones((2, 3), order="c", dtype="i4"), ()),
+    "full by columns": (lambda xp: xp.full((2, 3), 7, order="f", dtype="u1"), ()),
+    "zeros in no order": (lambda xp: xp.zeros((2, 3), order="K"), ()),
     "full_like": (lambda xp, a: xp.full_like(a, 3), (CUBE,)),
     "zeros_like another shape": (lambda xp, a: xp.zeros_like(a, shape=(2, 0)), (INTS,)),
     "ones_like another shape": (lambda xp, a: xp.ones_like(a, shape=4, dtype="?"), (INTS,)),
@@ -493,6 +498,14 @@ SHARES = [0.5, 1, [0.5], np.array([0.5], "f4"), np.float16(0.5), np.array([0, 1]
 @pytest.mark.parametrize("name", ["quantile", "nanquantile", "percentile"])
 def test_dtypes_of_quantiles(name: str, dtype: str, share: Any, method: str) -> None:
     check(lambda xp, a: getattr(xp, name)(a, share, method=method), np.array([100, 20, 50, 60], dtype))
+
+
+def test_arrays_from_nothing_are_laid_out_as_asked() -> None:
+    for built in (lz.zeros((2, 3), order="F"), lz.empty((2, 3), order="F"), lz.full((2, 3), 7, order="F")):
+        assert built.compute().flags.f_contiguous
+    assert key(lz.zeros((2, 3), order="F")) != key(lz.zeros((2, 3))) == key(lz.zeros((2, 3), order="C"))
+    with pytest.raises(ValueError, match="order"):
+        lz.zeros((2, 3), order="F", backend="torch")
 
 
 def test_arrays_whose_size_depends_on_values_are_stacked() -> None:
