@@ -24,7 +24,7 @@ from lazycache.array.infer.dtypes import DType
 from lazycache.array.infer.elsewhere import known_elsewhere
 from lazycache.array.sharing import active, call_key
 from lazycache.array.stored import Stored, is_stored
-from lazycache.expressions.freezing import freeze, refreeze
+from lazycache.expressions.freezing import freeze, portable, refreeze
 from lazycache.expressions.nests import NATIVES, find_nodes, is_nest, members, postorder, rebuild
 from lazycache.expressions.nodes import NO_FILES, NO_KWARGS, Node, join_ropes
 from lazycache.expressions.tree import coerce
@@ -139,7 +139,7 @@ class ArrayNode(Node):
         make_head = _shared_head if isinstance(function, ArrayFunction) else _Head
         head = make_head(self._backend, self._shape, self._dtype, function)
         if function is None:
-            return head, self._value, self._token
+            return head, portable(self._value), self._token
         # Flat, and with plain bytes for the key: both are much faster to pickle.
         return (head, None if key is None else bytes(key), dict(kwargs) if kwargs else None, *args)
 

@@ -48,8 +48,33 @@ def freeze(leaf: Any, memo: Memo | None, path: str) -> bytes:
         return bytes(leaf._token)
 
 
+class InOrder:
+    """An array for a pickle, from which it comes in the byte order that it has: numpy's own may swap it."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.array = array
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return in_order, (self.array, self.array.dtype)
+
+
+def in_order(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Return an array in the byte order of a dtype."""
+    return array.astype(dtype, copy=False)
+
+
+def portable(value: Any) -> Any:
+    """Return what is pickled in the place of the value of a leaf."""
+    return InOrder(value) if type(value) is np.ndarray and not value.dtype.isnative else value
+
+
 def refreeze(value: Any, token: bytes | None) -> Any:
     """Return the value of a leaf that was unpickled, as unchangeable as it was before."""
+    if type(value) is InOrder:
+        # A shallow copy takes the state as it is.
+        value = value.array
     if token is not None and type(value) is np.ndarray:
         value.setflags(write=False)
         remember(value, token)

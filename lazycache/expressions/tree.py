@@ -10,7 +10,7 @@ import numpy as np
 from lazycache.digests import Memo, own, token
 from lazycache.errors import NotComputedError
 from lazycache.expressions import pickling
-from lazycache.expressions.freezing import freeze, refreeze, token_of_code
+from lazycache.expressions.freezing import freeze, portable, refreeze, token_of_code
 from lazycache.expressions.keys import key
 from lazycache.expressions.nests import (
     NATIVES,
@@ -156,7 +156,7 @@ class computed(Expression):
         # The token first: a thread that sees it also sees the value that it describes.
         taken = self._token
         value = self._value
-        return value, token_of_code(value) if taken is None else taken, self._style
+        return portable(value), token_of_code(value) if taken is None else taken, self._style
 
     @classmethod
     def _from_state(cls, *state: Any) -> Self:

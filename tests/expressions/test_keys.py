@@ -1,6 +1,7 @@
 """Keys: equal for the same functions on equal inputs, and for nothing else."""
 
 import collections
+import copy
 import linecache
 import pickle
 import subprocess
@@ -11,6 +12,7 @@ import cloudpickle
 import numpy as np
 import pytest
 
+import lazycache.array as lz
 from lazycache import UnhashableError, compute, computed, digest, key, lazy
 from lazycache.expressions.keys import call_key, node_token, take_keys
 
@@ -195,3 +197,18 @@ def test_a_function_without_a_token_travels_too() -> None:
     assert (compute(arrived), seen) == (1, [])
     with pytest.raises(UnhashableError, match="seen"):
         key(arrived)
+
+
+@pytest.mark.parametrize("make", [computed, lz.array])
+@pytest.mark.parametrize("dtype", [">i4", "<f8", ">M8[D]", ">U2", [("a", ">i4"), ("b", "<f8")]])
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_a_byte_order_survives_pickling(make: Any, dtype: Any, protocol: int) -> None:
+    # Below protocol 5 numpy pickles arrays in the order of the machine, and dates at every one.
+    data = np.zeros((4, 2), dtype)
+    for array in (data, data.T, data[::2]):
+        untaken, taken = make(array), make(array)
+        key(taken)
+        for node in (untaken, taken):
+            for arrived in (pickle.loads(pickle.dumps(node, protocol)), copy.copy(node), copy.deepcopy(node)):
+                assert compute(arrived).dtype == array.dtype
+                assert key(arrived) == key(make(array))
