@@ -4,6 +4,7 @@ Build lazy expressions, evaluate them with `compute`, or with `cache`, which
 keeps every result on disk under a digest of what was done, on which inputs.
 """
 
+import typing as _typing
 from importlib import import_module as _import_module
 
 import lazycache.fingerprint  # noqa: F401  functions and classes as values get their digests from it
@@ -58,3 +59,13 @@ __all__ = [
 # What rooms above the nodes can do with them is imported when somebody asks for it.
 _register_collection(lambda: _import_module("lazycache.execution.collection").PROTOCOL)
 _register_drawing(lambda name: getattr(_import_module("lazycache.draw"), name))
+
+__version__: str
+
+if not _typing.TYPE_CHECKING:
+
+    def __getattr__(name: str) -> str:
+        if name == "__version__":
+            # Looked up when it is asked for: that takes a good part of what the import takes.
+            return _import_module("importlib.metadata").version("lazycache")
+        raise AttributeError(f"module 'lazycache' has no attribute {name!r}")

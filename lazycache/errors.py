@@ -14,7 +14,7 @@
     ├── CycleError                  (also RecursionError)
     ├── ExhaustedError              (also RuntimeError)
     ├── SettingError                (also ValueError)
-    ├── StoreError … NotStorableError   (see lazycache_storage.errors)
+    ├── StoreError … NotOpenableError   (see lazycache_storage.errors)
 
     LazyCacheWarning                (UserWarning)
     ├── CacheFaultWarning
@@ -26,6 +26,7 @@ from lazycache_storage.errors import (
     CorruptEntryError,
     LazyCacheError,
     LockTimeoutError,
+    NotOpenableError,
     NotStorableError,
     ReadOnlyStoreError,
     StoreError,
@@ -47,6 +48,7 @@ __all__ = [
     "LockTimeoutError",
     "MisplacedNodeError",
     "NotComputedError",
+    "NotOpenableError",
     "NotShippableError",
     "NotStorableError",
     "NotStoredWarning",

@@ -1,7 +1,10 @@
 """What users import is what is listed, and each of it is documented."""
 
+import importlib.metadata
 import inspect
 import types
+
+import pytest
 
 import lazycache
 import lazycache.array
@@ -25,14 +28,20 @@ def test_each_public_name_has_a_docstring() -> None:
 
 
 def test_each_public_method_of_a_cache_has_a_docstring() -> None:
-    for name, method in vars(lazycache.Cache).items():
-        if callable(method) and not name.startswith("_"):
-            assert inspect.getdoc(method), name
+    for name in dir(lazycache.Cache):
+        if not name.startswith("_"):
+            assert inspect.getdoc(getattr(lazycache.Cache, name)), name
 
 
 def test_a_cache_offers_what_is_meant_for_users() -> None:
     offered = {name for name in dir(lazycache.Cache) if not name.startswith("_")}
     assert offered == {"clear", "close", "explain", "forget", "gc", "get", "open", "put", "stats"}
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    assert lazycache.__version__ == importlib.metadata.version("lazycache")
+    with pytest.raises(AttributeError, match="no attribute 'no_such_name'"):
+        _ = lazycache.no_such_name  # type: ignore[attr-defined]
 
 
 def test_arrays_offer_what_is_listed() -> None:

@@ -15,7 +15,8 @@ from lazycache.caching import default, inputs
 from lazycache.caching.codes import STARTED, Codes
 from lazycache.caching.counters import Counters, log_at_exit, tell
 from lazycache.caching.durations import Durations
-from lazycache.caching.layers import Layer, open_store, why_refused
+from lazycache.caching.entries import Entries
+from lazycache.caching.layers import Layer, open_store
 from lazycache.caching.upkeep import Upkeep
 from lazycache.evaluation import MISSING, PLAIN
 from lazycache.expressions.keys import key as key_of
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from lazycache_storage.record import FileState, Record
 
 
-class Cache(Upkeep):
+class Cache(Entries, Upkeep):
     """A store of results, and the evaluation of expressions through it.
 
     ``cache(e)`` evaluates like `lazycache.compute`, but finds what it can in
@@ -272,26 +273,7 @@ class Cache(Upkeep):
         self._guard.alias(key, record)
         return record
 
-    def _drop(self, keys: set[Digest]) -> bool:
-        return bool(self._guard.write("forget a result", lambda store: [store.forget(key) for key in keys]))
-
     # -- one result ---------------------------------------------------------
-
-    def __contains__(self, expression: Any) -> bool:
-        """Say whether the result of a node is stored and may be loaded, without computing anything."""
-        record = self._record_of(expression)
-        return record is not None and not why_refused(self._guard, record, key_of(expression))
-
-    def get(self, expression: Node, default: Any = None) -> Any:
-        """Return the stored result of a node, or `default`; nothing is computed."""
-        record = self._record_of(expression)
-        if record is None:
-            return default
-        value = self._guard.load(record, key_of(expression))
-        if value is MISSING:
-            return default
-        inputs.join_frame(record)
-        return value
 
     def open(self, expression: Node) -> zarr.Array[Any]:
         """Return the stored array of a node, for reading parts of it; computed first if need be.
@@ -301,9 +283,14 @@ class Cache(Upkeep):
         the result, but leave the array for the next gc. A small result, or one
         that could not be stored, comes as a Zarr array in memory.
 
+        Parameters
+        ----------
+        expression : Node
+            Its result is an array.
+
         Raises
         ------
-        NotStorableError
+        NotOpenableError
             If the result is not an array, or of a dtype that Zarr has not.
 
         Examples
@@ -321,41 +308,6 @@ class Cache(Upkeep):
         from lazycache.caching import pieces
 
         return pieces.open_array(self, expression)
-
-    def put(self, expression: Node, value: Any) -> None:
-        """Store `value` as the result of a node, replacing what is there.
-
-        A value that cannot be written is not kept, and a `NotStoredWarning` says so.
-
-        Raises
-        ------
-        TypeError
-            If `expression` is no call, so that it has no result.
-        """
-        if not isinstance(expression, Node) or expression._function is None:
-            raise TypeError(f"only a call has a result to put, not {expression!r}")
-        from lazycache.caching import pieces
-
-        pieces.put_by_hand(self._guard, expression, value)
-
-    def forget(self, expression: Node) -> bool:
-        """Drop the result of a node; return whether there was one."""
-        if self.mode == "off":
-            return False
-        key = key_of(expression)
-        record = self._guard.find(key)
-        if record is None:
-            return False
-        return self._drop({key, Digest(record.call_key or key)})
-
-    def _record_of(self, expression: Any) -> Record | None:
-        if not isinstance(expression, Node):
-            raise TypeError(
-                f"a cache holds results of lazy expressions, not of {type(expression).__name__}: wrap it in computed()"
-            )
-        if self.mode == "off" or expression._function is None:
-            return None
-        return self._evaluation([expression], may_run=False).root_record()
 
     def explain(self, expression: Node) -> Explanation:
         """Say why a node hits or misses; nothing is computed.

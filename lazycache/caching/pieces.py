@@ -21,7 +21,7 @@ from lazycache.caching import inputs
 from lazycache.caching.details import describe, result_token
 from lazycache.caching.labelled import is_labelled, load
 from lazycache.digests import Memo, remember
-from lazycache.errors import ExhaustedError, NotStorableError, StoreError
+from lazycache.errors import ExhaustedError, NotOpenableError, StoreError
 from lazycache.evaluation import PLAIN, call_pure
 from lazycache.expressions.keys import take_keys
 from lazycache.files import mark_young
@@ -198,7 +198,7 @@ def open_array(cache: Cache, node: Node) -> zarr.Array[Any]:
     if isinstance(value, zarr.Array):
         return value
     if not isinstance(value, np.ndarray):
-        raise NotStorableError(type_name=type(value).__name__, reason="only a result that is an array can be opened")
+        raise NotOpenableError(what=summary(node), reason=f"its result is of type {type(value).__name__}")
     return as_zarr(value)
 
 

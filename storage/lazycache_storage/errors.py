@@ -14,7 +14,8 @@
     │   ├── UntrustedStoreError
     │   ├── LockTimeoutError        (also TimeoutError)
     │   └── WaitCycleError
-    └── NotStorableError            (also TypeError)
+    ├── NotStorableError            (also TypeError)
+    └── NotOpenableError            (also TypeError)
 
 Each error keeps its data as attributes and survives a pickle round trip.
 """
@@ -208,3 +209,16 @@ class NotStorableError(LazyCacheError, TypeError):
     """
 
     template = "a result of type {type_name} cannot be stored: {reason}"
+
+
+class NotOpenableError(LazyCacheError, TypeError):
+    """A result was to be opened in place, and is nothing that Zarr can hold.
+
+    Attributes
+    ----------
+    what : str
+        The call, or its function; or what its result is.
+    reason : str
+    """
+
+    template = "{what} cannot be opened as a Zarr array: {reason}; get its value by cache(...)"

@@ -7,7 +7,7 @@ import numpy as np
 
 from lazycache_storage import fsio, layout, trust
 from lazycache_storage.digest import Digest
-from lazycache_storage.errors import CorruptEntryError, NotStorableError
+from lazycache_storage.errors import CorruptEntryError, NotOpenableError
 from lazycache_storage.loading import is_from_another_boot, why_refused
 from lazycache_storage.objects import chunked, dtypes, mapping, objects, zarrfiles
 from lazycache_storage.objects.parts import PartsOfArray
@@ -35,7 +35,7 @@ def open_result(store: "Store", record: Record) -> "zarr.Array[Any]":
 
     Raises
     ------
-    NotStorableError
+    NotOpenableError
         If the result is no array, or has a dtype that Zarr has not.
     CorruptEntryError
         If the object is missing or damaged.
@@ -49,7 +49,7 @@ def open_result(store: "Store", record: Record) -> "zarr.Array[Any]":
         return _open_object(store, record, value.ref)
     if isinstance(value, np.ndarray):
         return as_zarr(value)
-    raise NotStorableError(type_name=record.function, reason="only a result that is an array can be opened as one")
+    raise NotOpenableError(what=f"the result of {record.function}", reason="it is none that Zarr can hold")
 
 
 def open_parts(store: "Store", record: Record) -> PartsOfArray | None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lazycache import Cache, computed, pure
-from lazycache.errors import NotStorableError
+from lazycache.errors import NotOpenableError
 from tests.conftest import Witness
 
 
@@ -34,7 +34,7 @@ def test_what_is_not_stored_is_computed_once_to_be_opened(
 @pytest.mark.parametrize("mode", ["rw", "ro", "off"])
 def test_only_an_array_can_be_opened(tmp_path: Path, make: Any, mode: Any) -> None:
     Cache(tmp_path / "store")(computed(1) + 1)
-    with pytest.raises(NotStorableError, match="only a result that is an array"):
+    with pytest.raises(NotOpenableError, match="cannot be opened as a Zarr array"):
         Cache(tmp_path / "store", mode=mode).open(make("number"))
 
 

@@ -13,7 +13,7 @@ from zarr.storage import LocalStore, MemoryStore
 
 from lazycache_storage import fsio
 from lazycache_storage.arrayhash import array_order
-from lazycache_storage.errors import CorruptEntryError, NotStorableError, UntrustedArrayError
+from lazycache_storage.errors import CorruptEntryError, NotOpenableError, UntrustedArrayError
 from lazycache_storage.objects import zarrfiles
 from lazycache_storage.objects.arrays import Array
 
@@ -126,11 +126,11 @@ def as_zarr(array: Array) -> "zarr.Array[Any]":
 
     Raises
     ------
-    NotStorableError
+    NotOpenableError
         If Zarr has no such dtype.
     """
     if not zarrfiles.can_hold(array.dtype):
-        raise NotStorableError(type_name=f"array of {array.dtype}", reason="Zarr has no such dtype")
+        raise NotOpenableError(what=f"an array of {array.dtype}", reason="Zarr has no such dtype")
     order = array_order(array)
     files = {zarrfiles.METADATA_FILE: zarrfiles.metadata(array.dtype, array.shape, order)}
     if array.size:
