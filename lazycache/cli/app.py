@@ -119,12 +119,14 @@ def place(store_path: str | None) -> tuple[str, str]:
     return settings.find_store_path()
 
 
-def open_store(store_path: str | None, *, read_only: bool = True, nothing: Any = None) -> "Store":
+def open_store(
+    store_path: str | None, *, read_only: bool = True, nothing: Any = None, names_key: bool = False
+) -> "Store":
     """Open the store for a command; end the command if there is none.
 
     A store that was named on the command line must be there; a configured one
     may not have been made yet, and is as good as empty: then `nothing` is
-    printed as JSON, if JSON is wanted.
+    printed as JSON, if JSON is wanted. A command that names a key has failed.
     """
     from lazycache_storage.store import Store
 
@@ -132,7 +134,10 @@ def open_store(store_path: str | None, *, read_only: bool = True, nothing: Any =
     if not _is_there(path):
         if store_path is not None:
             raise click.UsageError(f"there is no store in {path}")
-        say(f"there is no store in {path} yet (the place comes from {source})")
+        text = f"there is no store in {path} yet (the place comes from {source})"
+        if names_key:
+            raise click.ClickException(text)
+        say(text)
         if nothing is not None:
             print_json(nothing)
         raise click.exceptions.Exit(0)

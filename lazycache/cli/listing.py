@@ -65,6 +65,8 @@ class Listed(NamedTuple):
 @store_option
 def ls(store_path: str | None, quiet: bool, as_json: bool, **choice: Any) -> None:
     """List what the cache holds."""
+    if quiet and as_json:
+        raise click.UsageError("--quiet prints one key a line, and --json a document: choose one")
     store = open_store(store_path, nothing=[] if as_json else None)
     listed = list_results(store, **choice)
     if quiet:
@@ -180,7 +182,7 @@ def _document(result: Listed) -> dict[str, Any]:
 @store_option
 def show(key_prefix: str, store_path: str | None, as_json: bool) -> None:
     """Show one entry in full, by the beginning of its key."""
-    store = open_store(store_path)
+    store = open_store(store_path, names_key=True)
     key, record = find_record(store, key_prefix)
     row = next(store.index.items(key))
     document = _full_document(key.hex(), record, row.last_used, row.uses)

@@ -83,7 +83,7 @@ def unpin(key_prefixes: tuple[str, ...], store_path: str | None) -> None:
 @store_option
 def forget(key_prefixes: tuple[str, ...], store_path: str | None) -> None:
     """Drop results, pinned ones too, by the beginnings of their keys."""
-    store = open_store(store_path, read_only=False)
+    store = open_store(store_path, read_only=False, names_key=True)
     for result in _named_results(store, key_prefixes):
         for entry in result.entries:
             store.forget(entry.key)
@@ -91,7 +91,7 @@ def forget(key_prefixes: tuple[str, ...], store_path: str | None) -> None:
 
 
 def _set_pinned(store_path: str | None, key_prefixes: Iterable[str], *, pinned: bool) -> None:
-    store = open_store(store_path, read_only=False)
+    store = open_store(store_path, read_only=False, names_key=True)
     for result in _named_results(store, key_prefixes):
         for entry in result.entries:
             store.update(entry.key, msgspec.structs.replace(entry.record, pinned=pinned))

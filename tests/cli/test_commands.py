@@ -722,6 +722,20 @@ def test_a_store_that_was_not_made_yet_is_no_fault_and_is_not_made(
     assert not (tmp_path / "mistyped").exists()
 
 
+@pytest.mark.parametrize("command", ["show", "show --json", "forget", "pin", "unpin"])
+def test_no_key_is_in_a_store_that_was_not_made_yet(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("LAZYCACHE_DIR", str(tmp_path / "later"))
+    assert "no store" in run(*command.split(), "abc", expect=1).stderr
+    assert not (tmp_path / "later").exists()
+
+
+def test_keys_alone_or_a_document(run: Run, store: Store) -> None:
+    assert "choose one" in run("ls", "--quiet", "--json", expect=2).stderr
+    assert len(run("ls", "--quiet").stdout.split()) == len(json.loads(run("ls", "--json").stdout))
+
+
 def test_a_store_of_another_format_is_told_in_one_line(run: Run, store: Store) -> None:
     Path(store.path, "format.json").write_text('{"format": 99}')
     result = run("ls", expect=1)
