@@ -12,6 +12,7 @@ from lazycache.codegen.program import Program
 from lazycache.codegen.steps import Step, needed
 from lazycache.codegen.texts import Slot
 from lazycache.digests import Memo, digest, snapshot
+from lazycache.expressions.freezing import portable, refreeze
 from lazycache.expressions.nests import is_nest, members, substitute
 from lazycache.expressions.nodes import Node
 from lazycache.graph import find_roots
@@ -128,7 +129,8 @@ class Function:
         return self.token
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = (self._source, self._calls, self._constants, self._in_tree, self._out_tree, self._token)
+        constants = {name: portable(value) for name, value in self._constants.items()}
+        state = (self._source, self._calls, constants, self._in_tree, self._out_tree, self._token)
         return _restore, state
 
     def __repr__(self) -> str:
@@ -140,7 +142,7 @@ def _restore(source: str, calls: Any, constants: Any, in_tree: Any, out_tree: An
     function = Function.__new__(Function)
     function._source = source
     function._calls = calls
-    function._constants = constants
+    function._constants = {name: refreeze(value, None) for name, value in constants.items()}
     function._in_tree = in_tree
     function._out_tree = out_tree
     function._token = token

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import operator
 import pickle
@@ -366,6 +367,14 @@ def test_a_function_is_known_by_its_graph() -> None:
     assert digest(build()) == digest(build())
     tokens = {build().token, build(3.0).token, build(2).token, build(swap=True).token}
     assert len(tokens) == 4
+
+
+def test_a_pickled_function_keeps_the_byte_order_of_its_constants() -> None:
+    x = lz.Variable((3,))
+    function = lz.Function([x], [x, lz.array(np.arange(3, dtype=">i4"))[::2]], fold_constants=False)
+    for arrived in (pickle.loads(pickle.dumps(function, 2)), copy.copy(function), copy.deepcopy(function)):
+        assert arrived([np.zeros(3)])[1].dtype == ">i4"
+        assert arrived.token == function.token
 
 
 def test_a_taken_identity_does_not_outlive_the_constants() -> None:
