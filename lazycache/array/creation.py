@@ -70,9 +70,9 @@ def _create(
 
 def zeros(
     shape: Any,
-    *,
     dtype: Any = None,
     order: str | None = "C",
+    *,
     device: Any = None,
     like: Any = None,
     backend: str | None = None,
@@ -84,9 +84,9 @@ def zeros(
 
 def ones(
     shape: Any,
-    *,
     dtype: Any = None,
     order: str | None = "C",
+    *,
     device: Any = None,
     like: Any = None,
     backend: str | None = None,
@@ -98,9 +98,9 @@ def ones(
 
 def empty(
     shape: Any,
-    *,
     dtype: Any = None,
     order: str | None = "C",
+    *,
     device: Any = None,
     like: Any = None,
     backend: str | None = None,
@@ -112,9 +112,9 @@ def empty(
 def full(
     shape: Any,
     fill_value: Any,
-    *,
     dtype: Any = None,
     order: str | None = "C",
+    *,
     device: Any = None,
     like: Any = None,
     backend: str | None = None,
@@ -150,24 +150,24 @@ def _dtype_like(x: Any, dtype: Any) -> Any:
     return known
 
 
-def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None, shape: Any = None) -> LazyArray:
+def zeros_like(x: Any, /, dtype: Any = None, *, device: Any = None, shape: Any = None) -> LazyArray:
     """Return zeros in the shape, if no other is given, and dtype of another array."""
     _backend(None, device, None)
     return _like("zeros_like", x, dtype) if shape is None else zeros(shape, dtype=_dtype_like(x, dtype), like=x)
 
 
-def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None, shape: Any = None) -> LazyArray:
+def ones_like(x: Any, /, dtype: Any = None, *, device: Any = None, shape: Any = None) -> LazyArray:
     """Return ones in the shape, if no other is given, and dtype of another array."""
     _backend(None, device, None)
     return _like("ones_like", x, dtype) if shape is None else ones(shape, dtype=_dtype_like(x, dtype), like=x)
 
 
-def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None, shape: Any = None) -> LazyArray:
+def empty_like(x: Any, /, dtype: Any = None, *, device: Any = None, shape: Any = None) -> LazyArray:
     """Return zeros in the shape and dtype of another array, as one expression has one value."""
     return zeros_like(x, dtype=dtype, device=device, shape=shape)
 
 
-def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None, shape: Any = None) -> LazyArray:
+def full_like(x: Any, /, fill_value: Any, dtype: Any = None, *, device: Any = None, shape: Any = None) -> LazyArray:
     """Return one value in the shape, if no other is given, and dtype of another array."""
     _backend(None, device, None)
     if shape is not None:
@@ -182,8 +182,8 @@ def eye(
     n_cols: int | None = None,
     /,
     k: int = 0,
-    *,
     dtype: Any = None,
+    *,
     device: Any = None,
     like: Any = None,
     backend: str | None = None,
@@ -214,8 +214,8 @@ def arange(
     /,
     stop: Any = None,
     step: Any = 1,
-    *,
     dtype: Any = None,
+    *,
     device: Any = None,
     like: Any = None,
     backend: str | None = None,
@@ -284,8 +284,8 @@ def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[
 def asarray(
     x: Any,
     /,
-    *,
     dtype: Any = None,
+    *,
     device: Any = None,
     copy: bool | None = None,
     shape: Any = None,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from lazycache.array.creation import arange
 from lazycache.array.functions import array_function
 from lazycache.array.infer.broadcasting import broadcast, size_of
@@ -92,7 +94,7 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[LazyArray, ...]:
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> LazyArray:
     """Return the places in the flattened array that an index of several axes names."""
     sizes = tuple(map(operator.index, dims if isinstance(dims, (tuple, list)) else (dims,)))
-    index = list(multi_index) if isinstance(multi_index, (tuple, list, ArrayNode)) else [multi_index]
+    index = list(multi_index) if isinstance(multi_index, (tuple, list, ArrayNode, np.ndarray)) else [multi_index]
     if len(index) != len(sizes):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(sizes)}")
     found = [operand(one) for one in index]
