@@ -30,6 +30,7 @@ from lazycache.expressions.tree import build
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray
 
+_SMALL = 2**31
 _EQUALITY = frozenset({"__eq__", "__ne__"})
 
 
@@ -151,7 +152,7 @@ def binary_operator(method: str) -> Callable[[Any, Any], LazyArray]:
         backend = self._backend
         if backend not in NUMPY_RULES:
             return _general(row, self, other)
-        # The common cases, in few steps: an array of the same backend, or a float.
+        # The common cases, in few steps: an array of the same backend, a float, or an integer that any float holds.
         if kind is type(self) and other._backend == backend:
             pair = (self._dtype, other._dtype)
             shape = self._shape
@@ -159,8 +160,10 @@ def binary_operator(method: str) -> Callable[[Any, Any], LazyArray]:
                 shape = broadcast(shape, other._shape)
             args: tuple[Any, ...] = (self, other)
             deps = args if other is not self else (self,)
-        elif kind is float:
-            pair = (self._dtype, float)
+        elif kind is float or (
+            kind is int and -_SMALL < other < _SMALL and getattr(self._dtype, "char", "?") in "fdFD"
+        ):
+            pair = (self._dtype, kind)
             shape = self._shape
             args = (self, other)
             deps = (self,)
