@@ -211,7 +211,6 @@ def tri(n_rows: int, n_cols: int | None = None, /, k: int = 0, dtype: Any = floa
 
 def arange(
     start: Any,
-    /,
     stop: Any = None,
     step: Any = 1,
     dtype: Any = None,
@@ -236,7 +235,6 @@ def arange(
 def linspace(
     start: Any,
     stop: Any,
-    /,
     num: int = 50,
     endpoint: bool = True,
     *,

@@ -297,6 +297,8 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "full of a dtype by place": (lambda xp: xp.full(3, 2, "f4"), ()),
     "eye of a dtype by place": (lambda xp: xp.eye(3, 4, 1, "i2"), ()),
     "arange of a dtype by place": (lambda xp: xp.arange(0, 6, 2, "f4"), ()),
+    "arange by name": (lambda xp: xp.arange(start=1, stop=6, step=2), ()),
+    "linspace by name": (lambda xp: xp.linspace(start=0, stop=1, num=5), ()),
     "asarray of a dtype by place": (lambda xp, a: xp.asarray(a, "f4"), (INTS,)),
     "ones_like of a dtype by place": (lambda xp, a: xp.ones_like(a, bool), (INTS,)),
     "full_like of a dtype by place": (lambda xp, a: xp.full_like(a, 2, "c8"), (INTS,)),
