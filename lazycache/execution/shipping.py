@@ -18,6 +18,7 @@ from lazycache import current
 from lazycache.errors import NotShippableError
 from lazycache.evaluation import PLAIN
 from lazycache.execution.failures import PICKLE_FAULTS, WorkerFailure, pack_error, unpack_error
+from lazycache.execution.packing import pack
 from lazycache.execution.reading import read, read_in_worker
 
 if TYPE_CHECKING:
@@ -57,9 +58,7 @@ class Surroundings:
     def packed(self) -> bytes:
         """Return this as bytes, the same each time, and others for each evaluation."""
         if not self._packed:
-            from cloudpickle import dumps
-
-            self._packed = dumps(self)
+            self._packed = pack(self)
         return self._packed
 
     def enter(self) -> None:
@@ -85,21 +84,17 @@ def send(task: Task) -> bytes:
     NotShippableError
         If a part of it cannot be pickled.
     """
-    from cloudpickle import dumps
-
     try:
-        return dumps(task)  # type: ignore[no-any-return]
+        return pack(task)
     except PICKLE_FAULTS as error:
         raise _not_shippable(task, error) from error
 
 
 def _not_shippable(task: Task, error: BaseException) -> NotShippableError:
-    from cloudpickle import dumps
-
     what, reason = f"the call of {task.name}", error
     for label, part in task.parts():
         try:
-            dumps(part)
+            pack(part)
         except PICKLE_FAULTS as found:
             what, reason = label, found
             break
@@ -125,8 +120,6 @@ def work(surroundings: bytes, data: bytes) -> bytes:
 
 
 def _work(packed: bytes, data: bytes) -> bytes:
-    from cloudpickle import dumps
-
     try:
         surroundings = _open(packed)
         task: Task = read_in_worker(data)
@@ -137,7 +130,7 @@ def _work(packed: bytes, data: bytes) -> bytes:
     surroundings.enter()
     answer = task.run(surroundings.evaluator)
     try:
-        return dumps(answer)  # type: ignore[no-any-return]
+        return pack(answer)
     except PICKLE_FAULTS as error:
         raise NotShippableError(what=f"the result of {task.name}", reason=f"{type(error).__name__}: {error}") from error
 

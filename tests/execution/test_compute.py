@@ -321,3 +321,16 @@ def test_processes_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compute(wanted, n_jobs=2) == [str(max(joblib.cpu_count() // 2, 1)), "1"]
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     assert compute(wanted, n_jobs=2) == ["3", "1"]
+
+
+@pure(version=1)
+def same(array: np.ndarray) -> np.ndarray:
+    """Return what it is given."""
+    return array
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">M8[s]", ">U3", [("a", ">i4"), ("b", "<f8")]])
+def test_arrays_go_to_workers_and_back_in_the_byte_order_that_they_have(workers: dict[str, Any], dtype: Any) -> None:
+    data = np.zeros((4, 2), dtype)
+    results = compute([same(data), same(data[::2]), same(data.T)], **workers)
+    assert [result.dtype for result in results] == [data.dtype] * 3
