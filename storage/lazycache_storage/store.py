@@ -9,7 +9,7 @@ import logging
 import os
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -18,12 +18,12 @@ from lazycache_storage import founding, layout
 from lazycache_storage.arrayhash import array_digest
 from lazycache_storage.digest import Digest
 from lazycache_storage.errors import CorruptEntryError, NotStorableError, RemovedEntryError, UnsignedEntryError
-from lazycache_storage.index.index import Row
+from lazycache_storage.listing import Listing
 from lazycache_storage.loading import Counters, Loader, is_from_another_boot
 from lazycache_storage.locks import Claim
 from lazycache_storage.memory import NOTHING, Memory, cannot_change
 from lazycache_storage.notes import Notes
-from lazycache_storage.record import FileState, ObjectRef, Record, Stored, decode_record, encode_record
+from lazycache_storage.record import FileState, ObjectRef, Record, decode_record, encode_record
 from lazycache_storage.rows import Rows
 from lazycache_storage.signing import Signer
 
@@ -38,7 +38,7 @@ FLUSH_USES_AT = 1000
 """Uses of so many keys are written to the index together."""
 
 
-class Store(Notes):
+class Store(Listing, Notes):
     """A folder of results under keys, for any number of threads and processes.
 
     An open store survives a fork: the child opens its own connections.
@@ -268,23 +268,6 @@ class Store(Notes):
         """Tell whether somebody here has the array of an object, so that loading it costs nothing."""
         return self._memory.live_array(ref) is not None
 
-    def records(self) -> Iterator[Stored]:
-        """Iterate over the records in the order of their keys; those that cannot be read are left out."""
-        for row in self._record_rows():
-            try:
-                yield Stored(Digest(row.key), decode_record(row.value), row.last_used, row.uses)
-            except CorruptEntryError as error:
-                log.debug("%s", error)
-
-    def keys(self) -> Iterator[Digest]:
-        """Iterate over the keys of all records."""
-        return (Digest(row.key) for row in self._record_rows())
-
-    def __len__(self) -> int:
-        """Return the number of records."""
-        with self._rows.guarded():
-            return self.index.count_records()
-
     def __bool__(self) -> bool:
         """Return True: an empty store is a store."""
         return True
@@ -359,10 +342,6 @@ class Store(Notes):
             return entry.record
         self._memory.put(key, record, len(data))
         return record
-
-    def _record_rows(self) -> Iterator[Row]:
-        with self._rows.guarded():
-            yield from (row for row in self.index.items() if len(row.key) == layout.KEY_BYTES)
 
     def _look_or_none(self, key: bytes) -> Record | None:
         try:

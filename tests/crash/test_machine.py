@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from lazycache import Cache, pure
-from lazycache_storage.index import connections
+from lazycache_storage.index import opening
 from tests.crash.test_faults import at_most_one_warning, is_mended, is_right, kinds, whole
 from tests.storage.processes import listen, run, start
 
@@ -267,8 +267,7 @@ def test_a_process_that_was_stopped_while_it_writes_is_waited_for_once(
     try:
         assert listen(stopped) == "writes"
         # Each of the forty results below needs three transactions; waiting for all of them would take ten minutes.
-        monkeypatch.setattr(connections, "BUSY_SECONDS", 5.0)
-        monkeypatch.setattr(connections, "_STUCK_SECONDS", 0.01)
+        monkeypatch.setattr(opening, "BUSY_SECONDS", 5.0)
         with at_most_one_warning():
             cache = Cache(path)
             assert is_right(cache(whole(0)), 0)

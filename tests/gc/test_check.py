@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import lazycache_storage.index.connections
+import lazycache_storage.index.opening
 from lazycache_storage.check import check, repair
 from lazycache_storage.digest import Digest
 from lazycache_storage.layout import object_path
@@ -195,7 +195,7 @@ def test_a_broken_index_is_kept_for_a_month(store: Store) -> None:
 
 def test_an_index_that_is_busy_is_not_taken_for_broken(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     put(store, "a", value=1)
-    monkeypatch.setattr(lazycache_storage.index.connections, "BUSY_SECONDS", 0.01)
+    monkeypatch.setattr(lazycache_storage.index.opening, "BUSY_SECONDS", 0.01)
     with Store(store.path) as late, closing(sqlite3.connect(store.index.path, isolation_level=None)) as other:
         store.close()
         other.execute("PRAGMA locking_mode = EXCLUSIVE")

@@ -7,16 +7,15 @@ import time
 from types import TracebackType
 from typing import Any, ClassVar
 
-from lazycache_storage import forking, fsio, modes
-
-BUSY_SECONDS = 60.0
-"""How long a writer waits for another."""
+from lazycache_storage import forking, fsio
+from lazycache_storage.index import opening
 
 _STUCK_SECONDS = 1.0
-"""How long it waits if the last wait was in vain: that one may have been stopped."""
+"""How long it waits if the last wait was in vain: that one may have been stopped. From then on, ever shorter."""
+
+_LEAST_STUCK_SECONDS = 0.01
 
 _FORK_PATIENCE_SECONDS = 10.0
-_MODE_PATIENCE_SECONDS = 0.2
 _IMMUTABLE_SECONDS = 1.0
 
 
@@ -24,19 +23,6 @@ def is_busy(error: sqlite3.Error) -> bool:
     """Tell whether an error of sqlite says that somebody else has locked the database."""
     code: int = getattr(error, "sqlite_errorcode", 0)
     return code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-
-
-def _may_write(connection: sqlite3.Connection) -> bool:
-    """Tell whether a connection has opened all of its files for writing."""
-    connection.execute("PRAGMA busy_timeout = 0")
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("ROLLBACK")
-    except sqlite3.OperationalError as error:
-        return error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_READONLY
-    finally:
-        connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
-    return True
 
 
 class _Handle:
@@ -113,6 +99,7 @@ class Connections:
         # Connections that came over a fork in use: sqlite forbids even to close them.
         self._inherited: list[_Handle] = []
         self.is_stuck = False
+        self._stuck_seconds = _STUCK_SECONDS
         forking.register(self)
 
     def fetch_one(self, query: str, parameters: tuple[Any, ...]) -> tuple[Any, ...] | None:
@@ -146,18 +133,21 @@ class Connections:
         sqlite3.OperationalError
             If somebody else kept the lock.
         """
-        patience = seconds or (_STUCK_SECONDS if self.is_stuck else BUSY_SECONDS)
-        if patience != BUSY_SECONDS:
+        patience = seconds or (self._stuck_seconds if self.is_stuck else opening.BUSY_SECONDS)
+        if patience != opening.BUSY_SECONDS:
             connection.execute(f"PRAGMA busy_timeout = {int(patience * 1000)}")
         try:
             connection.execute("BEGIN IMMEDIATE")
             self.is_stuck = False
         except sqlite3.OperationalError as error:
-            self.is_stuck = self.is_stuck or (seconds is None and is_busy(error))
+            if seconds is None and is_busy(error):
+                shorter = max(self._stuck_seconds / 2, _LEAST_STUCK_SECONDS)
+                self._stuck_seconds = shorter if self.is_stuck else _STUCK_SECONDS
+                self.is_stuck = True
             raise
         finally:
-            if patience != BUSY_SECONDS:
-                connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
+            if patience != opening.BUSY_SECONDS:
+                connection.execute(f"PRAGMA busy_timeout = {int(opening.BUSY_SECONDS * 1000)}")
 
     def let_go(self) -> None:
         """End what this thread has in use: a block that was interrupted as it ended has not done so."""
@@ -175,16 +165,16 @@ class Connections:
             if self._read_only:
                 try:
                     # A reader of a database with a write-ahead log makes files beside it, and leaves them there.
-                    connection = self._connect("immutable=1" if at_rest else "mode=ro")
+                    connection = opening.connect(self._path, "immutable=1" if at_rest else "mode=ro")
                 except sqlite3.OperationalError:
                     # It needs them even if it may not make any.
-                    connection = self._connect("immutable=1")
+                    connection = opening.connect(self._path, "immutable=1")
                     at_rest = False
                     recheck = time.monotonic() + _IMMUTABLE_SECONDS
                 if at_rest:
                     recheck = time.monotonic() + _IMMUTABLE_SECONDS
             else:
-                connection = self._connect_to_shared(f"mode={mode or 'rw'}")
+                connection = opening.connect_to_shared(self._path, f"mode={mode or 'rw'}")
             handle = _Handle(connection, seen if mode != "rwc" else self._look(), recheck, at_rest)
             self.last_seen = self._local.seen = handle.seen[:2]
             self._handles.add(handle)
@@ -267,54 +257,6 @@ class Connections:
         except OSError:
             # sqlite says what is the matter with it.
             return False
-
-    def _connect_to_shared(self, options: str) -> sqlite3.Connection:
-        # What sqlite makes beside the database others may write to a moment later only. Who opens it in
-        # between gets no connection, or one that never writes.
-        if not modes.is_shared(os.path.dirname(self._path)):
-            return self._connect(options)
-        deadline = time.monotonic() + _MODE_PATIENCE_SECONDS
-        while True:
-            try:
-                connection = self._connect(options)
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CANTOPEN or time.monotonic() > deadline:
-                    raise
-            else:
-                if _may_write(connection) or time.monotonic() > deadline:
-                    return connection
-                connection.close()
-            time.sleep(0.001)
-
-    def _connect(self, options: str) -> sqlite3.Connection:
-        # By its bytes, so that any name can be said; and two slashes at its beginning are no host.
-        quoted = os.fsencode(self._path[1:]).hex("%")
-        connection = sqlite3.connect(
-            f"file:///%{quoted}?{options}",
-            uri=True,
-            timeout=BUSY_SECONDS,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-        try:
-            # The log is synced when it is merged; a commit then survives kill -9, and a power cut leaves the
-            # database good, without the last commits.
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA cache_size = -4096")
-            # Nothing in the database is trusted to run code: no triggers or views with functions.
-            connection.execute("PRAGMA trusted_schema = OFF")
-            # Only a read shows whether the database can be opened at all.
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except UnicodeDecodeError as error:
-            # sqlite quotes what it finds in a damaged description of the tables.
-            connection.close()
-            damaged = sqlite3.DatabaseError(f"the description of the tables is damaged: {error}")
-            damaged.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
-            raise damaged from error
-        except BaseException:
-            connection.close()
-            raise
-        return connection
 
     def _rechecked(self, handle: _Handle) -> _Handle:
         now = time.monotonic()
