@@ -18,8 +18,7 @@ test: .venv/.test
 
 # Apart from the other tests, since torch and jax are large.
 test-backends: .venv/.backends
-	$(BIN)/python -m pytest -n 2 tests/array/test_backends.py tests/array/test_elsewhere.py \
-		tests/digests/test_optional_libraries.py tests/caching/test_values.py
+	$(BIN)/python -m pytest -n 2 tests/array tests/digests tests/caching/test_values.py
 
 check: lint types doctest wheel
 

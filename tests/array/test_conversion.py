@@ -208,7 +208,8 @@ def test_dtypes_that_only_the_backend_has() -> None:
         lz.sum(x[None], axis=0, dtype=dtype),
         lz.cumulative_sum(x[:, None], axis=1, dtype=dtype)[:, 0],
     ):
-        assert found.dtype is None
+        # jax brings numpy a dtype of this name.
+        assert found.dtype in (None, dtype)
         assert torch.equal(compute(found), torch.ones(3, dtype=dtype))
     assert key(x.astype(dtype)) not in (key(x), key(x.astype("f4")))
 
