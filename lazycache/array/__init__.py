@@ -16,9 +16,10 @@ from lazycache.array import fft, linalg, random
 from lazycache.array.applying import apply_along_axis, apply_over_axes, piecewise
 from lazycache.array.autoray_support import register as _register_with_autoray
 from lazycache.array.bits import packbits, unpackbits
+from lazycache.array.conversion import array, asarray, complex, from_dlpack  # noqa: A004
 from lazycache.array.creation import (
-    arange, array, asarray, complex, empty, empty_like, eye, from_dlpack, full, full_like, identity,  # noqa: A004
-    linspace, meshgrid, ones, ones_like, tri, zeros, zeros_like,
+    arange, empty, empty_like, eye, full, full_like, identity, linspace, meshgrid, ones, ones_like, tri, zeros,
+    zeros_like,
 )
 from lazycache.array.dates import busday_count, busday_offset, datetime_as_string, is_busday
 from lazycache.array.elementwise import (

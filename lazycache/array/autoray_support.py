@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from lazycache.array import creation, linalg, random, reductions
+from lazycache.array import conversion, linalg, random, reductions
 from lazycache.array.lazyarray import LazyArray
 
 NAME = "lazycache.array"
@@ -58,7 +58,7 @@ def _to_device(x: Any, device: Any) -> Any:
 
 def _from_numpy(x: Any, dtype: Any = None, device: Any = None, backend: Any = None) -> Any:
     del backend
-    return _to_device(creation.asarray(x, dtype=dtype), device)
+    return _to_device(conversion.asarray(x, dtype=dtype), device)
 
 
 def _copy(x: Any) -> Any:

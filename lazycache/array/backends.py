@@ -73,6 +73,12 @@ def backend_of_call(values: Any) -> str:
     return "numpy"
 
 
+def check_device(device: Any) -> None:
+    """Refuse a device that numpy's arrays cannot be on."""
+    if device is not None and device != "cpu":
+        raise ValueError(f"unsupported device {device!r}: say backend= for arrays that are not on the CPU")
+
+
 def is_array(value: Any) -> bool:
     """Say whether `value` is an array of some backend (numpy scalars included), or one on disk.
 

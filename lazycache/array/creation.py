@@ -1,4 +1,4 @@
-"""Arrays made from nothing, from values, or in the likeness of others."""
+"""Arrays made from nothing, or in the likeness of others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lazycache.array.infer.dtypes import FLOAT64, DType, result_type
 from lazycache.array.infer.manipulation import new_shape
 from lazycache.array.infer.ranges import extent
 from lazycache.array.infer.reductions import normalize_axis
-from lazycache.array.node import ArrayNode, as_sizes, from_data, make, make_call, refusal
+from lazycache.array.node import make
 from lazycache.array.operands import Operand, common_backend, each_size, operand
 from lazycache.errors import NotComputedError
 from lazycache.expressions.nests import find_nodes
@@ -38,8 +38,7 @@ def _backend(like: Any, device: Any, backend: str | None) -> str:
         return backend
     if like is not None:
         return operand(like).backend or "numpy"
-    if device is not None and device != "cpu":
-        raise ValueError(f"unsupported device {device!r}: say backend= for arrays that are not on the CPU")
+    backends.check_device(device)
     return "numpy"
 
 
@@ -136,10 +135,21 @@ def _check_filling(value: Operand, shape: Shape, dtype: DType) -> None:
         np.copyto(np.empty((), dtype), value.arg, casting="unsafe")
 
 
-def _like(name: str, x: Any, dtype: Any, args: tuple[Any, ...] = ()) -> LazyArray:
+def _like(name: str, x: Any, dtype: Any, device: Any, order: str | None, args: tuple[Any, ...] = ()) -> LazyArray:
+    backends.check_device(device)
     found = operand(x)
     known, options = _given(dtype, found.dtype)
+    options = {**options, **_laid_out_like(order, found.backend)}
     return make(array_function(name), (found.arg, *args), options or NO_KWARGS, found.shape, known, found.backend)
+
+
+def _laid_out_like(order: str | None, backend: str | None) -> dict[str, str]:
+    """Return the order in memory as an argument, unless it is that of the other array."""
+    name = "K" if order is None else str(order).upper()
+    if name in ("K", "A"):
+        return {"order": name} if name == "A" and backend == "numpy" else {}
+    found = _laid_out(name, backend or "")
+    return {"order": name} if backend == "numpy" else found
 
 
 def _dtype_like(x: Any, dtype: Any) -> Any:
@@ -150,31 +160,45 @@ def _dtype_like(x: Any, dtype: Any) -> Any:
     return known
 
 
-def zeros_like(x: Any, /, dtype: Any = None, *, device: Any = None, shape: Any = None) -> LazyArray:
+def _order_anew(order: str | None) -> str:
+    """Return the order in memory of an array that has another shape than the one it is like."""
+    return "F" if order is not None and str(order).upper() == "F" else "C"
+
+
+def zeros_like(
+    x: Any, /, dtype: Any = None, order: str | None = "K", *, device: Any = None, shape: Any = None
+) -> LazyArray:
     """Return zeros in the shape, if no other is given, and dtype of another array."""
-    _backend(None, device, None)
-    return _like("zeros_like", x, dtype) if shape is None else zeros(shape, dtype=_dtype_like(x, dtype), like=x)
+    if shape is None:
+        return _like("zeros_like", x, dtype, device, order)
+    return zeros(shape, _dtype_like(x, dtype), _order_anew(order), device=device, like=x)
 
 
-def ones_like(x: Any, /, dtype: Any = None, *, device: Any = None, shape: Any = None) -> LazyArray:
+def ones_like(
+    x: Any, /, dtype: Any = None, order: str | None = "K", *, device: Any = None, shape: Any = None
+) -> LazyArray:
     """Return ones in the shape, if no other is given, and dtype of another array."""
-    _backend(None, device, None)
-    return _like("ones_like", x, dtype) if shape is None else ones(shape, dtype=_dtype_like(x, dtype), like=x)
+    if shape is None:
+        return _like("ones_like", x, dtype, device, order)
+    return ones(shape, _dtype_like(x, dtype), _order_anew(order), device=device, like=x)
 
 
-def empty_like(x: Any, /, dtype: Any = None, *, device: Any = None, shape: Any = None) -> LazyArray:
+def empty_like(
+    x: Any, /, dtype: Any = None, order: str | None = "K", *, device: Any = None, shape: Any = None
+) -> LazyArray:
     """Return zeros in the shape and dtype of another array, as one expression has one value."""
-    return zeros_like(x, dtype=dtype, device=device, shape=shape)
+    return zeros_like(x, dtype, order, device=device, shape=shape)
 
 
-def full_like(x: Any, /, fill_value: Any, dtype: Any = None, *, device: Any = None, shape: Any = None) -> LazyArray:
+def full_like(
+    x: Any, /, fill_value: Any, dtype: Any = None, order: str | None = "K", *, device: Any = None, shape: Any = None
+) -> LazyArray:
     """Return one value in the shape, if no other is given, and dtype of another array."""
-    _backend(None, device, None)
     if shape is not None:
-        return full(shape, fill_value, dtype=_dtype_like(x, dtype), like=x)
+        return full(shape, fill_value, _dtype_like(x, dtype), _order_anew(order), device=device, like=x)
     found, value = operand(x), operand(fill_value)
     _check_filling(value, found.shape, _given(dtype, found.dtype)[0])
-    return _like("full_like", x, dtype, (value.arg,))
+    return _like("full_like", x, dtype, device, order, (value.arg,))
 
 
 def eye(
@@ -277,114 +301,3 @@ def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[
         spread = spread if sparse else broadcast_to(spread, sizes)
         out.append(swapaxes(spread, 0, 1) if indexing == "xy" and len(sizes) > 1 else spread)
     return tuple(out)
-
-
-def asarray(
-    x: Any,
-    /,
-    dtype: Any = None,
-    *,
-    device: Any = None,
-    copy: bool | None = None,
-    shape: Any = None,
-    backend: str | None = None,
-) -> LazyArray:
-    """Return a lazy array for data, for nested lists, or for another lazy expression.
-
-    Parameters
-    ----------
-    x : array, number, nested sequence (lazy arrays may be in it), or lazy expression
-    dtype : dtype, optional
-    device : optional
-        Only ``"cpu"``.
-    copy : bool, optional
-        True makes no difference, as nothing writes into a lazy array; False
-        refuses a conversion.
-    shape : int or tuple, optional
-        Of the value of a lazy expression, which is not known otherwise. A size
-        that is not known is None. A value of another shape is an error when it
-        is computed.
-    backend : str, optional
-        Of the value of a lazy expression; found out by default.
-
-    Examples
-    --------
-    >>> import lazycache.array as lz
-    >>> lz.asarray([[1, 2], [3, 4]]).sum(axis=0).compute()
-    array([4, 6])
-
-    Of a pure call, or of any other expression whose shape is known to you alone:
-
-    >>> from lazycache import pure
-    >>> @pure(version=1)
-    ... def measure(run):
-    ...     return [1.0 * run, 2.0, 3.0]
-    >>> signal = lz.asarray(measure(3), shape=(3,), dtype="f8")
-    >>> (signal - signal.mean()).shape
-    (3,)
-    """
-    from lazycache.array.typing_functions import astype
-
-    _backend(None, device, None)
-    if isinstance(x, Node) and not isinstance(x, ArrayNode) and x._function is not None:
-        if shape is None:
-            raise TypeError(
-                "the shape of a lazy expression is not known here: say shape= (with None for a size that you do not "
-                "know either), and dtype= if it is known"
-            )
-        known = None if dtype is None else backends.numpy_dtype(dtype)
-        promised = (as_sizes(shape),) if known is None else (as_sizes(shape), known)
-        return make_call(backend, array_function("asarray"), (x, *promised), None, promised[0], None, known)
-    if dtype is not None and not isinstance(x, Node) and not backends.is_array(x) and not find_nodes(x):
-        wanted = backends.numpy_dtype(dtype)
-        if wanted is not None:
-            # Python's own data become the dtype at once: an integer that does not fit is refused.
-            x = np.asarray(x, wanted)
-    made = _array(x)
-    if dtype is None or (made._dtype is not None and backends.numpy_dtype(dtype) == made._dtype):
-        return made
-    if copy is False:
-        raise ValueError("Unable to avoid copy while creating an array as requested.")
-    return astype(made, dtype)
-
-
-def array(x: Any, /, dtype: Any = None, *, ndmin: int = 0) -> LazyArray:
-    """Return a lazy array for data, numbers, or nested sequences of lazy arrays; of `ndmin` axes at least."""
-    made = _array(x) if dtype is None else asarray(x, dtype=dtype)
-    if len(made._shape) >= ndmin:
-        return made
-    from lazycache.array.manipulation import expand_dims
-
-    return expand_dims(made, tuple(range(ndmin - len(made._shape))))
-
-
-def _array(x: Any) -> LazyArray:
-    if isinstance(x, ArrayNode):
-        return x  # type: ignore[return-value]
-    if isinstance(x, (list, tuple)) and find_nodes(x):
-        from lazycache.array.manipulation import stack
-
-        return stack([array(member) for member in x])
-    if isinstance(x, Node):
-        found = operand(x)
-        if isinstance(found.arg, ArrayNode):
-            return found.arg  # type: ignore[return-value]
-        return make(array_function("asarray"), (found.arg,), NO_KWARGS, found.shape, found.dtype, found.backend)
-    if isinstance(x, np.ndarray) and x.dtype.kind == "O":
-        raise refusal(x)
-    return from_data(x)
-
-
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> LazyArray:
-    """Return a lazy array for the data of any object that has ``__dlpack__``; a lazy array as it is."""
-    _backend(None, device, None)
-    if isinstance(x, ArrayNode):
-        return asarray(x, copy=copy)
-    return from_data(np.from_dlpack(x) if copy is None else np.from_dlpack(x, copy=copy))
-
-
-def complex(real: Any, imag: Any, /) -> LazyArray:  # noqa: A001
-    """Return complex numbers from their real and imaginary parts."""
-    from lazycache.array.elementwise import add, multiply
-
-    return add(real, multiply(1j, imag))

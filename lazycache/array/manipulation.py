@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lazycache.array.backends import NUMPY_RULES
-from lazycache.array.creation import array
+from lazycache.array.conversion import array
 from lazycache.array.functions import array_function
 from lazycache.array.indexing import getitem
 from lazycache.array.infer import Shape

@@ -62,8 +62,8 @@ def _in_likeness(name: str) -> Callable[..., Any]:
     def like(
         a: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
     ) -> Any:
-        del order, subok
-        return _make_like(name, a, (), dtype, shape, device)
+        del subok
+        return _make_like(name, a, (), dtype, order, shape, device)
 
     return like
 
@@ -79,18 +79,18 @@ def _full_like(
     *,
     device: Any = None,
 ) -> Any:
-    del order, subok
-    return _make_like("full", a, (fill_value,), dtype, shape, device)
+    del subok
+    return _make_like("full", a, (fill_value,), dtype, order, shape, device)
 
 
-def _make_like(name: str, a: Any, args: tuple[Any, ...], dtype: Any, shape: Any, device: Any) -> Any:
+def _make_like(name: str, a: Any, args: tuple[Any, ...], dtype: Any, order: str, shape: Any, device: Any) -> Any:
     from lazycache.array import creation
 
-    return getattr(creation, f"{name}_like")(a, *args, dtype=dtype, device=device, shape=shape)
+    return getattr(creation, f"{name}_like")(a, *args, dtype, order, device=device, shape=shape)
 
 
 def _copy(a: Any, order: str = "K", subok: bool = False) -> Any:
-    from lazycache.array.creation import array
+    from lazycache.array.conversion import array
 
     del order, subok
     return array(a)

@@ -109,7 +109,7 @@ def _nested_operand(value: Any) -> Operand | None:
             return None
         leaf = from_data(data)
         return Operand(leaf, leaf._shape, leaf._dtype, leaf._backend)
-    from lazycache.array.creation import array
+    from lazycache.array.conversion import array
 
     nested = array(value)
     return Operand(nested, nested._shape, nested._dtype, nested._backend)

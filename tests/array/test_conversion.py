@@ -230,3 +230,19 @@ def test_sequences_of_any_type_are_arrays(values: Any) -> None:
     ):
         compare(function(lz.array(x)), function(x))
     compare(lz.sum(values), np.sum(values))
+
+
+@pytest.mark.parametrize("order", ["C", "F", "A", "K", None])
+@pytest.mark.parametrize("name", ["zeros_like", "ones_like", "empty_like", "full_like"])
+def test_arrays_in_the_likeness_of_others_have_the_order_that_was_asked_for(name: str, order: Any) -> None:
+    rest = (3,) if name == "full_like" else ()
+    for data in (np.zeros((2, 3)), np.zeros((2, 3), order="F")):
+        expected = getattr(np, name)(data, *rest, order=order).flags
+        for made in (
+            getattr(lz, name)(lz.array(data), *rest, order=order),
+            getattr(np, name)(lz.array(data), *rest, order=order),
+        ):
+            found = compute(made).flags
+            assert (found.c_contiguous, found.f_contiguous) == (expected.c_contiguous, expected.f_contiguous)
+    with pytest.raises(ValueError, match="order must be"):
+        getattr(lz, name)(lz.array(data), *rest, order="X")
