@@ -14,6 +14,7 @@ from lazycache import current
 from lazycache.blocks import in_memory, whole
 from lazycache.expressions.nests import NATIVES
 from lazycache.expressions.nodes import Callee
+from lazycache.expressions.operators import Operation
 from lazycache.expressions.tree import HashedLeaf, Node
 from lazycache.files import mark_young
 from lazycache.graph import find_roots, substitute
@@ -25,6 +26,8 @@ MISSING: Any = object()
 """Stands for a value that is not there; None is a value."""
 
 _CONTAINERS = (tuple, list, dict, slice)
+
+_RETURN = Operation("return", lambda value: value)
 
 
 class PlainEvaluator:
@@ -186,7 +189,10 @@ class Evaluation:
             kwargs = {name: gather_one(value, self._values) for name, value in named.items()} if named else {}
             if function.is_pure:
                 return self.run_pure(node, args, kwargs)
-            return function.call(args, kwargs) if function.trusted else self.run_operation(node, function, args, kwargs)
+            if not function.trusted:
+                return self.run_operation(node, function, args, kwargs)
+            value = function.call(args, kwargs)
+            return self.run_operation(node, _RETURN, (value,), {}) if isinstance(value, Node) else value
         except Exception as error:
             annotate(error, node)
             raise
@@ -276,14 +282,25 @@ def call_operation(
         What nested pure calls read.
     """
     if function.trusted:
-        return function.call(args, kwargs), []
+        result = function.call(args, kwargs)
+        if not isinstance(result, Node):
+            return result, []
+        # A property or an operator of a class of the user's has called a pure function.
+        return _in_frame(lambda: result, function.name, evaluator, key)
     args = tuple([protect(arg) for arg in args])
     kwargs = {name: protect(value) for name, value in kwargs.items()}
+    return _in_frame(lambda: function.call(args, kwargs), function.name, evaluator, key)
+
+
+def _in_frame(
+    work: Callable[[], Any], name: str, evaluator: current.Evaluator, key: bytes | None
+) -> tuple[Any, list[Any]]:
+    """Return what `work` returns, an expression evaluated, and what nested pure calls read."""
     outer = current.running.get()
-    frame = current.Frame(evaluator, key, function.name, outer)
+    frame = current.Frame(evaluator, key, name, outer)
     try:
         current.running.set(frame)
-        result = function.call(args, kwargs)
+        result = work()
         return evaluator(result) if isinstance(result, Node) else result, frame.files
     finally:
         current.running.set(outer)

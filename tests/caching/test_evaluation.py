@@ -1,6 +1,8 @@
 """compute and cache: what runs, in which order, and what is kept."""
 
+import functools
 import gc
+import os
 import pickle
 import weakref
 from pathlib import Path
@@ -10,7 +12,7 @@ import numpy as np
 import pytest
 
 import lazycache.array as lz
-from lazycache import Cache, compute, computed, lazy, pure
+from lazycache import Cache, compute, computed, hash_by_file_content, lazy, pure
 from lazycache.errors import CycleError
 from lazycache.expressions.tree import Operation, build
 from tests.conftest import Witness
@@ -251,6 +253,52 @@ def test_an_operation_may_return_an_expression(cache: Cache) -> None:
 
     assert cache(computed(ordinary)(1)) == compute(computed(ordinary)(1)) == 2
     assert cache(computed(ordinary)(1) * 2) == compute(computed(ordinary)(1) * 2) == 4
+
+
+class Sample:
+    """What a user's class does with pure functions where no call is to be seen."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    @property
+    def size(self) -> Any:
+        return size_of_file(self.number)
+
+    def __getitem__(self, place: int) -> Any:
+        return self.size + place
+
+    def __add__(self, other: Any) -> Any:
+        return self.size + other
+
+
+@pure(version=1)
+def sample(number: int) -> Sample:
+    return Sample(number)
+
+
+@pure(version=1, hashers={"path": hash_by_file_content})
+def file_size(path: str) -> int:
+    return os.path.getsize(path)
+
+
+def size_of_file(number: int) -> Any:
+    return file_size(f"{number}.dat")
+
+
+@pytest.mark.parametrize("evaluate", [compute, Cache.__call__], ids=["compute", "cache"])
+def test_what_properties_and_operators_return_is_evaluated(
+    cache: Cache, evaluate: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ask = functools.partial(evaluate, cache) if evaluate is not compute else compute
+    for content in (b"four", b"seven .."):
+        (tmp_path / "1.dat").write_bytes(content)
+        made, size = sample(1), len(content)
+        # A file that was read on the way counts for what is made of it.
+        assert ask(made.size) == size
+        assert ask(made[10]) == ask(made + 10) == size + 10
+        assert ask((made.size * 2, made[1] - 1)) == (size * 2, size)
 
 
 def test_a_function_that_asks_for_its_own_key_is_told_the_cycle(cache: Cache) -> None:
