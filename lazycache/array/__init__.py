@@ -54,8 +54,8 @@ from lazycache.array.nans import (
 )
 from lazycache.array.node import PLACEHOLDER, Placeholder
 from lazycache.array.numeric import (
-    choose, convolve, corrcoef, correlate, cov, digitize, ediff1d, fix, gradient, i0, interp, isneginf,
-    isposinf, polyval, select, trapezoid, unwrap, vander,
+    choose, convolve, correlate, digitize, ediff1d, fix, gradient, i0, interp, isneginf, isposinf, polyval,
+    select, trapezoid, unwrap, vander,
 )
 from lazycache.array.places import (
     diag_indices_from, ix_, ravel_multi_index, tril_indices_from, triu_indices_from,
@@ -82,7 +82,7 @@ from lazycache.array.searching import (
     unique_values,
 )
 from lazycache.array.sharing import currently_sharing, get_sharing_cache, lazy_cache, shared_intermediates
-from lazycache.array.statistics import average, median, percentile, quantile
+from lazycache.array.statistics import average, corrcoef, cov, median, percentile, quantile
 from lazycache.array.tracing import trace
 from lazycache.array.typing_functions import (
     __array_namespace_info__, astype, can_cast, common_type, finfo, iinfo, isdtype, min_scalar_type,

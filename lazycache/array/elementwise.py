@@ -14,7 +14,6 @@ from lazycache.array.infer.broadcasting import broadcast, size_of
 from lazycache.array.infer.dtypes import (
     BOOL,
     DType,
-    Operand,
     check_scalar,
     foreign_dtype,
     real_dtype,
@@ -22,7 +21,7 @@ from lazycache.array.infer.dtypes import (
     ufunc_dtype,
 )
 from lazycache.array.node import make
-from lazycache.array.operands import common_backend, operand
+from lazycache.array.operands import Operand, common_backend, operand
 from lazycache.array.reductions import refuse_out
 from lazycache.expressions.nodes import NO_KWARGS
 
@@ -164,12 +163,14 @@ def clip(x: Any, /, min: Any = None, max: Any = None, out: Any = None) -> LazyAr
     found = operand(x)
     bounds = [None if bound is None else operand(bound) for bound in (min, max)]
     given = [bound for bound in bounds if bound is not None]
-    kinds: tuple[Operand, ...] = (found.kind, *(bound.kind for bound in given))
+    kinds: tuple[Any, ...] = (found.kind, *(bound.kind for bound in given))
     backend = common_backend([found, *given])
     shape = broadcast(found.shape, *(bound.shape for bound in given))
     if backend not in NUMPY_RULES:
         dtype = foreign_dtype(np.maximum, kinds[:2]) if len(given) == 1 else None
     elif given:
+        if found.dtype is not None and found.dtype.kind in "SUV":
+            ufunc_dtype(np.maximum, (found.dtype, found.dtype))
         dtype = result_type(kinds) if backend != "dask" or found.dtype != BOOL else None
         _check_bounds(bounds, dtype)
     else:
@@ -219,19 +220,28 @@ def isclose(x1: Any, x2: Any, /, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan
     return make(array_function("isclose"), args, options or NO_KWARGS, shape, BOOL, common_backend((first, second)))
 
 
-def _close(x1: Any, x2: Any, rtol: Any, atol: Any, equal_nan: bool) -> tuple[Any, Any, dict[str, Any]]:
+def _close(x1: Any, x2: Any, rtol: Any, atol: Any, equal_nan: bool) -> tuple[Operand, Operand, dict[str, Any]]:
     """Return two arrays, and with what they are compared."""
     first, second = operand(x1), operand(x2)
     options: dict[str, Any] = {}
     tolerances = operand(rtol), operand(atol)
     dtypes = (first.dtype, second.dtype)
-    if any(dtype is not None and dtype.kind == "M" for dtype in dtypes):
-        result_type([ufunc_dtype(np.subtract, dtypes), *(one.kind for one in tolerances)])
+    if any(dtype is not None and dtype.kind in "SUVmM" for dtype in dtypes):
+        _check_distance(first, second, *tolerances)
     if [one.arg for one in tolerances if one.kind is float] != [1e-05, 1e-08]:
         options = {"rtol": tolerances[0].arg, "atol": tolerances[1].arg}
     if equal_nan:
         options["equal_nan"] = True
     return first, second, options
+
+
+def _check_distance(x: Operand, y: Operand, rtol: Operand, atol: Operand) -> None:
+    """Refuse to measure distances where numpy has none."""
+    if x.dtype is None or y.dtype is None or rtol.dtype is None or atol.dtype is None:
+        return
+    other = y.dtype if y.dtype.kind == "m" else result_type((y.dtype, float))
+    allowed = ufunc_dtype(np.add, (atol.kind, ufunc_dtype(np.multiply, (rtol.kind, other))))
+    ufunc_dtype(np.less_equal, (ufunc_dtype(np.absolute, (ufunc_dtype(np.subtract, (x.dtype, other)),)), allowed))
 
 
 def allclose(x1: Any, x2: Any, /, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> LazyArray:
@@ -262,7 +272,7 @@ def nan_to_num(x: Any, /, nan: float = 0.0, posinf: Any = None, neginf: Any = No
 def sinc(x: Any, /) -> LazyArray:
     """Return sin(pi x) / (pi x)."""
     dtype = _of_floats(operand(x))
-    return _same("sinc", x, None if dtype is None else ufunc_dtype(np.multiply, (dtype, float)))
+    return _same("sinc", x, None if dtype is None else ufunc_dtype(np.multiply, (result_type((dtype, float)), float)))
 
 
 def iscomplex(x: Any, /) -> LazyArray:
@@ -272,6 +282,9 @@ def iscomplex(x: Any, /) -> LazyArray:
 
 def isreal(x: Any, /) -> LazyArray:
     """Say where the imaginary part is zero."""
+    dtype = operand(x).dtype
+    if dtype is not None and dtype.kind == "V":
+        raise TypeError(f"elements of {dtype!r} have no imaginary part")
     return _same("isreal", x, BOOL)
 
 

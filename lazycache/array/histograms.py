@@ -97,6 +97,8 @@ def _bins(a: Operand, bins: Any, bounds: tuple[Operand, Operand] | None, weighte
         return _at_edges(bins, "`bins`", a.dtype if counted else None)
     if a.dtype is None:
         return _Bins(bins, count, None)
+    if a.dtype.kind in "SUV":
+        ufunc_dtype(np.minimum, (a.dtype, a.dtype))
     number = np.dtype(np.uint8) if a.dtype.kind == "b" else a.dtype
     dtype = result_type((number, *(() if bounds is None else (bound.kind for bound in bounds))))
     if dtype is not None and dtype.kind in "mM":

@@ -11,7 +11,7 @@ from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import broadcast
 from lazycache.array.infer.dtypes import DType
 from lazycache.array.infer.indexing import INVALID, LAZY_SLICE, IndexArray, as_index, check_mode, describe, index_shape
-from lazycache.array.infer.reductions import normalize_axis
+from lazycache.array.infer.reductions import normalize_axis, whole_axis
 from lazycache.array.node import ArrayNode, from_data, make, make_leaf
 from lazycache.array.operands import Operand, operand
 from lazycache.array.sharing import active, argument_key
@@ -133,7 +133,7 @@ def take(x: Any, /, indices: Any, axis: int | None = None, out: Any = None, mode
         )
     # numpy takes from a number as from a vector of one.
     sizes = found.shape if axis is None else found.shape or (1,)
-    position = None if axis is None else normalize_axis(axis, len(sizes))
+    position = None if axis is None else whole_axis(axis, len(sizes))
     size = found.size if position is None else sizes[position]
     _check_known(wanted.arg, 0 if position is None else position, size, mode)
     rest = ((), ()) if position is None else (sizes[:position], sizes[position + 1 :])

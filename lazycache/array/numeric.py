@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lazycache.array.backends import NUMPY_RULES, numpy_dtype
 from lazycache.array.functions import array_function
 from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import broadcast
 from lazycache.array.infer.dtypes import BOOL, FLOAT64, INTP, DType, result_type, ufunc_dtype
 from lazycache.array.infer.indexing import check_mode
-from lazycache.array.infer.reductions import normalize_axes, normalize_axis, reduced
+from lazycache.array.infer.reductions import normalize_axes, normalize_axis, reduced, whole_axis
 from lazycache.array.manipulation import plain_ints
 from lazycache.array.node import make
 from lazycache.array.operands import Operand, common_backend, operand
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray
 
 __all__ = [
-    "choose", "convolve", "corrcoef", "correlate", "cov", "digitize", "ediff1d", "fix", "gradient", "i0",
+    "choose", "convolve", "correlate", "digitize", "ediff1d", "fix", "gradient", "i0",
     "interp", "isneginf", "isposinf", "polyval", "select", "trapezoid", "unwrap", "vander",
 ]  # fmt: skip
 
@@ -150,7 +149,7 @@ def _between(shape: Shape, axis: int) -> Shape:
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> LazyArray:
     """Return the integral along an axis by the trapezoidal rule."""
     found = operand(y)
-    position = normalize_axis(axis, len(found.shape))
+    position = whole_axis(axis, len(found.shape))
     step = operand(dx) if x is None else operand(x)
     widths = step.shape
     if x is not None:
@@ -178,7 +177,7 @@ def _slide(name: str, left: Any, right: Any, mode: str) -> LazyArray:
             raise ValueError("object too deep for desired array")
         if not one.shape and name == "correlate":
             raise ValueError("object of too small depth for desired array")
-        if one.dtype is not None and one.dtype.kind == "M":
+        if one.dtype is not None and one.dtype.kind in "MSUV":
             raise ValueError("function not available for this data type")
         sizes.append(one.shape[0] if one.shape else 1)
     if 0 in sizes:
@@ -190,7 +189,11 @@ def _slide(name: str, left: Any, right: Any, mode: str) -> LazyArray:
     else:
         small, large = sorted((sizes[0], sizes[1]))
         length = {"full": large + small - 1, "same": large, "valid": large - small + 1}[mode]
-    return _node(name, (first, second), (length,), result_type((first.dtype, second.dtype)), mode=mode)
+    dtype = result_type((first.dtype, second.dtype))
+    if dtype is not None and dtype.kind == "m":
+        # In which unit, numpy does not say.
+        dtype = None
+    return _node(name, (first, second), (length,), dtype, mode=mode)
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> LazyArray:
@@ -203,89 +206,6 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> LazyArray:
     return _slide("correlate", a, v, mode)
 
 
-def _variables(shape: Shape, rowvar: bool) -> tuple[int | None, int | None]:
-    """Return how many variables there are, and how often each was observed."""
-    if len(shape) > 2:
-        raise ValueError("m has more than 2 dimensions")
-    if len(shape) < 2:
-        return 1, shape[0] if shape else 1
-    return (shape[0], shape[1]) if rowvar else (shape[1], shape[0])
-
-
-def _covariance(name: str, m: Any, y: Any, rowvar: bool, dtype: Any, options: dict[str, Any]) -> LazyArray:
-    every = [operand(m), *([] if y is None else [operand(y)])]
-    tables = [_variables(one.shape, rowvar) for one in every]
-    counts = [count for count, _ in tables]
-    if counts[0] == 0:
-        # Then numpy does not look at the others.
-        variables: int | None = 0
-    else:
-        variables = None if None in counts else sum(count for count in counts if count is not None)
-        if len({length for _, length in tables if length is not None}) > 1:
-            raise ValueError("all the input array dimensions except for the concatenation axis must match exactly")
-        asked = None if dtype is None else numpy_dtype(dtype)
-        if asked is not None and asked.kind in "biu":
-            raise TypeError(f"cannot take the means, which are float64, from values of {asked}")
-    shape: Shape = () if variables == 1 else (variables, variables)
-    known = result_type([*(one.dtype for one in every), FLOAT64]) if dtype is None else numpy_dtype(dtype)
-    if common_backend(every) not in NUMPY_RULES and any(one.dtype != known for one in every):
-        known = None
-    elif variables == 0:
-        # Of no variables numpy gives an empty array of its own.
-        known = FLOAT64
-    if y is not None:
-        options["y"] = every[1].arg
-    if not rowvar:
-        options["rowvar"] = False
-    if dtype is not None:
-        options["dtype"] = known
-    return make(array_function(name), (every[0].arg,), options or NO_KWARGS, shape, known, common_backend(every))
-
-
-def cov(
-    m: Any,
-    y: Any = None,
-    rowvar: bool = True,
-    bias: bool = False,
-    ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
-    *,
-    dtype: Any = None,
-) -> LazyArray:
-    """Return the covariance of variables: the rows of `m`, or with ``rowvar=False`` its columns."""
-    weights = {"fweights": fweights, "aweights": aweights}
-    options: dict[str, Any] = {name: operand(value).arg for name, value in weights.items() if value is not None}
-    if bias:
-        options["bias"] = True
-    if ddof is not None:
-        if ddof != int(ddof):
-            raise ValueError("ddof must be integer")
-        options["ddof"] = ddof
-    made = _covariance("cov", m, y, rowvar, dtype, options)
-    _check_weights({name: operand(value).shape for name, value in weights.items() if value is not None}, m, y, rowvar)
-    return made
-
-
-def _check_weights(shapes: dict[str, Shape], m: Any, y: Any, rowvar: bool) -> None:
-    """Refuse weights that are not one for each observation."""
-    count, observations = _variables(operand(m).shape, rowvar)
-    if y is not None and observations is None:
-        observations = _variables(operand(y).shape, rowvar)[1]
-    for name, shape in shapes.items():
-        if count == 0:
-            return
-        if len(shape) > 1:
-            raise RuntimeError(f"cannot handle multidimensional {name}")
-        if shape and None not in (shape[0], observations) and shape[0] != observations:
-            raise RuntimeError(f"incompatible numbers of samples and {name}")
-
-
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> LazyArray:
-    """Return the correlation coefficients of variables: the rows of `x`, or with ``rowvar=False`` its columns."""
-    return _covariance("corrcoef", x, y, rowvar, dtype, {})
-
-
 def digitize(x: Any, bins: Any, right: bool = False) -> LazyArray:
     """Return in which bin each element falls."""
     found, edges = operand(x), operand(bins)
@@ -293,6 +213,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> LazyArray:
         raise ValueError("object of too small depth for desired array")
     if found.dtype is not None and found.dtype.kind == "c":
         raise TypeError("x may not be complex")
+    if edges.dtype is not None and not np.can_cast(edges.dtype, FLOAT64):
+        raise TypeError(f"Cannot cast array data from {edges.dtype!r} to {FLOAT64!r} according to the rule 'safe'")
     check_order(found, edges)
     return _node("digitize", (found, edges), found.shape, INTP, **({"right": True} if right else {}))
 
@@ -328,6 +250,8 @@ def _infinite(name: str, x: Any) -> LazyArray:
     found = operand(x)
     if found.dtype is not None and found.dtype.kind in "cmM":
         raise TypeError(f"This operation is not supported for {found.dtype} values because it would be ambiguous.")
+    if found.dtype is not None:
+        ufunc_dtype(np.isinf, (found.dtype,))
     return _node(name, (found,), found.shape, BOOL)
 
 
@@ -344,7 +268,7 @@ def isposinf(x: Any, /) -> LazyArray:
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 6.283185307179586) -> LazyArray:
     """Return the phases with jumps of more than half a period taken out."""
     found, cycle = operand(p), operand(period)
-    normalize_axis(axis, len(found.shape))
+    whole_axis(axis, len(found.shape))
     if found.dtype is not None and found.dtype.kind == "c":
         raise TypeError("ufunc 'remainder' not supported for the input types")
     dtype = None
@@ -370,6 +294,8 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> LazyArray:
         raise ValueError("negative dimensions are not allowed")
     options = {**({} if N is None else {"N": columns}), **({"increasing": True} if increasing else {})}
     dtype = None if found.dtype is None else result_type((found.dtype, np.dtype(int)))
+    if dtype is not None and dtype.kind in "SUVm" and (columns is None or columns > 1):
+        ufunc_dtype(np.multiply, (dtype, dtype))
     return _node("vander", (found,), (found.shape[0], columns), dtype, **options)
 
 
@@ -382,7 +308,7 @@ def polyval(p: Any, x: Any) -> LazyArray:
     if coefficients.shape[0] != 0:
         dtype = result_type((coefficients.dtype, dtype))
         shape = broadcast(shape, coefficients.shape[1:])
-        if where.dtype is not None and where.dtype.kind in "mM":
+        if where.dtype is not None and where.dtype.kind in "mMSUV":
             ufunc_dtype(np.multiply, (where.dtype, where.dtype))
     return _node("polyval", (coefficients, where), shape, dtype)
 

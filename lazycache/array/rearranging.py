@@ -13,7 +13,7 @@ from lazycache.array.functions import array_function
 from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import size_of
 from lazycache.array.infer.dtypes import INTP, DType, result_type
-from lazycache.array.infer.reductions import normalize_axis
+from lazycache.array.infer.reductions import normalize_axis, whole_axis
 from lazycache.array.manipulation import (
     at_least,
     concat,
@@ -28,7 +28,7 @@ from lazycache.array.manipulation import (
 )
 from lazycache.array.node import make
 from lazycache.array.operands import Operand, common_backend, known_value, operand
-from lazycache.array.searching import check_places, parts
+from lazycache.array.searching import check_places, check_selection, parts
 from lazycache.expressions.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
     if axis is None:
         shape: Shape = (_count_held(test, found.size),)
     else:
-        position = normalize_axis(axis, len(found.shape) or 1)
+        position = whole_axis(axis, len(found.shape) or 1)
         held = _count_held(test, (found.shape or (1,))[position])
         shape = (*found.shape[:position], held, *found.shape[position + 1 :])
     options = {} if axis is None else {"axis": axis}
@@ -226,11 +226,12 @@ def extract(condition: Any, arr: Any) -> LazyArray:
     return make(array_function("extract"), (test.arg, found.arg), NO_KWARGS, shape, found.dtype, found.backend)
 
 
-def argpartition(a: Any, kth: Any, axis: int | None = -1) -> LazyArray:
+def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect") -> LazyArray:
     """Return the indices that put the `kth` element in its sorted place."""
+    check_selection(kind)
     found = operand(a)
     shape = (found.shape or (1,)) if axis is not None else (size_of(found.shape),)
-    check_places(kth, shape, normalize_axis(-1 if axis is None else axis, len(shape)))
+    check_places(kth, shape, whole_axis(-1 if axis is None else axis, len(shape)))
     args = (found.arg, plain_ints(kth))
     return make(array_function("argpartition"), args, {"axis": axis}, shape, INTP, found.backend)
 

@@ -80,6 +80,8 @@ def reduce_axes(
     """Make the node of a function that takes axes away."""
     found = operand(x)
     along = plain_axis(axis)
+    if name not in _ANY_TRUTH:
+        operator.index(keepdims)
     shape = reduced(found.shape, along, keepdims)
     options = options_of(along, keepdims, dtype=passed_dtype(given), where=_mask(where, found))
     if initial is not NO_VALUE:
@@ -196,6 +198,8 @@ all = _truths("all")  # noqa: A001
 any = _truths("any")  # noqa: A001
 
 
+# numpy looks here whether there are to be axes; elsewhere it wants a number, or True or False.
+_ANY_TRUTH = frozenset({"median", "nanmedian"})
 _SUMMED = frozenset({"nanmean", "nanstd", "nanvar"})
 
 
@@ -213,7 +217,7 @@ def averaged(x: Operand) -> DType:
     dtype = x.dtype
     if x.backend not in NUMPY_RULES:
         return dtype if dtype is not None and dtype.kind in "fc" else None
-    if dtype is not None and dtype.kind in "SUM":
+    if dtype is not None and dtype.kind in "SUVM":
         ufunc_dtype(np.true_divide, (accumulated_dtype(np.add, dtype), int))
     return mean_dtype(dtype)
 
@@ -281,6 +285,7 @@ def spreads(name: str) -> Callable[..., LazyArray]:
         check_axes(x, axis, name)
         known = _spread_dtype(found) if dtype is None else _asked(name, found, dtype)
         along = plain_axis(axis)
+        operator.index(keepdims)
         shape = reduced(found.shape, along, keepdims)
         if name.endswith("std") and shape and known is not None and known.kind in "biu":
             raise TypeError(f"the standard deviations cannot be of {known.name}: a root is no integer")
@@ -303,6 +308,8 @@ def positions(name: str) -> Callable[..., LazyArray]:
         refuse_out(out)
         found = operand(x)
         along = plain_axis(axis)
+        if found.dtype is not None and found.dtype.kind == "V":
+            raise TypeError("data type not ordered")
         shape = searched(found.shape, along, keepdims, name)  # type: ignore[arg-type]
         return make(
             array_function(name),
@@ -322,7 +329,8 @@ argmin = positions("argmin")
 
 def count_nonzero(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> LazyArray:
     """Return how many elements are not zero."""
-    return reduce_axes("count_nonzero", x, axis, index_dtype(operand(x).backend), keepdims, None, NO_VALUE, NO_VALUE)
+    kept = bool(keepdims) if axis is None else keepdims
+    return reduce_axes("count_nonzero", x, axis, index_dtype(operand(x).backend), kept, None, NO_VALUE, NO_VALUE)
 
 
 def running_totals(name: str, ufunc: np.ufunc, initial: bool) -> Callable[..., LazyArray]:

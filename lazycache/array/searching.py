@@ -13,7 +13,7 @@ from lazycache.array.functions import array_function
 from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import size_of
 from lazycache.array.infer.dtypes import BOOL, DType, result_type
-from lazycache.array.infer.reductions import normalize_axis
+from lazycache.array.infer.reductions import normalize_axis, whole_axis
 from lazycache.array.node import known_dtype, make
 from lazycache.array.operands import Operand, common_backend, operand
 from lazycache.expressions.nests import find_nodes
@@ -65,6 +65,16 @@ def flatnonzero(x: Any, /) -> LazyArray:
 _SORTS = frozenset("qhms")
 
 
+def _check_kind(kind: Any, stable: bool | None) -> None:
+    """Refuse an algorithm for sorting that numpy does not have, or that is named beside what it should do."""
+    if not isinstance(kind, str):
+        raise TypeError(f"sort kind must be str, not {type(kind).__name__}")
+    if kind[:1].lower() not in _SORTS:
+        raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})")
+    if stable is not None:
+        raise ValueError("`kind` and keyword parameters can't be provided at the same time. Use only one of them.")
+
+
 def _ordered(name: str) -> Callable[..., LazyArray]:
     def ordered(
         x: Any,
@@ -74,10 +84,10 @@ def _ordered(name: str) -> Callable[..., LazyArray]:
         order: None = None,
         *,
         descending: bool = False,
-        stable: bool = True,
+        stable: bool | None = None,
     ) -> LazyArray:
-        if isinstance(kind, str) and kind[:1].lower() not in _SORTS:
-            raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})")
+        if kind is not None:
+            _check_kind(kind, stable)
         if order is not None:
             raise TypeError(f"np.{name} with order= has no lazy form: sort by x[field]")
         found = operand(x)
@@ -85,14 +95,14 @@ def _ordered(name: str) -> Callable[..., LazyArray]:
         if axis is None:
             shape = (size_of(shape),)
         elif name == "sort" or shape:
-            normalize_axis(axis, len(shape))
+            (normalize_axis if name == "sort" else whole_axis)(axis, len(shape))
         else:
-            normalize_axis(axis, 1)
+            whole_axis(axis, 1)
             shape = () if found.backend == "torch" else (1,)
         options: dict[str, Any] = {} if axis == -1 else {"axis": axis}
         if kind is not None:
             options["kind"] = kind
-        elif stable and name == "argsort":
+        elif stable is not False and name == "argsort":
             options["stable"] = True
         dtype = found.dtype if name == "sort" else index_dtype(found.backend)
         if descending:
@@ -123,8 +133,15 @@ def check_places(kth: Any, shape: Shape, axis: int) -> None:
             raise ValueError(f"kth(={place}) out of bounds ({size})")
 
 
-def partition(x: Any, kth: Any, /, axis: int | None = -1) -> LazyArray:
+def check_selection(kind: Any) -> None:
+    """Refuse an algorithm for partitions that numpy does not have."""
+    if kind != "introselect":
+        raise ValueError(f"select kind must be 'introselect' (got {kind!r})")
+
+
+def partition(x: Any, kth: Any, /, axis: int | None = -1, kind: str = "introselect") -> LazyArray:
     """Return the array, flattened if there is no axis, with the `kth` element in its sorted place."""
+    check_selection(kind)
     found = operand(x)
     shape = found.shape if axis is not None else (size_of(found.shape),)
     check_places(kth, shape, 0 if axis is None else normalize_axis(axis, len(shape)))
@@ -255,9 +272,15 @@ def unique(
     return parts("unique", (found.arg,), options, found.backend, outputs)
 
 
-def isin(x1: Any, x2: Any, /, *, assume_unique: bool = False, invert: bool = False) -> LazyArray:
-    """Say which elements of `x1` are among those of `x2`."""
+def isin(
+    x1: Any, x2: Any, /, *, assume_unique: bool = False, invert: bool = False, kind: str | None = None
+) -> LazyArray:
+    """Say which elements of `x1` are among those of `x2`; by which algorithm, makes no difference to the result."""
+    if kind not in (None, "sort", "table"):
+        raise ValueError(f"Invalid kind: {kind!r}. Please use None, 'sort' or 'table'.")
     first, second = operand(x1), operand(x2)
+    if kind == "table" and any(one.dtype is not None and one.dtype.kind not in "biu" for one in (first, second)):
+        raise ValueError("The 'table' method is only supported for boolean or integer arrays.")
     options = {**({"invert": True} if invert else {}), **({"assume_unique": True} if assume_unique else {})}
     args = (first.arg, second.arg)
     backend = common_backend((first, second))

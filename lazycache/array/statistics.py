@@ -1,4 +1,4 @@
-"""Medians, quantiles and weighted means."""
+"""Medians, quantiles, weighted means and covariances."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lazycache.array.backends import NUMPY_RULES
+from lazycache.array.backends import NUMPY_RULES, numpy_dtype
 from lazycache.array.functions import array_function
-from lazycache.array.infer.dtypes import INT64, DType, mean_dtype, result_type, ufunc_dtype
+from lazycache.array.infer import Shape
+from lazycache.array.infer.dtypes import FLOAT64, INT64, DType, mean_dtype, result_type, ufunc_dtype
 from lazycache.array.infer.reductions import Axis, normalize_axes, reduced
 from lazycache.array.node import make
-from lazycache.array.operands import Operand, operand
+from lazycache.array.operands import Operand, common_backend, operand
 from lazycache.array.reductions import (
     NO_VALUE,
     averaged,
@@ -25,6 +26,7 @@ from lazycache.array.reductions import (
     refuse_out,
 )
 from lazycache.array.searching import parts
+from lazycache.expressions.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray
@@ -135,6 +137,9 @@ def average(x: Any, /, axis: Any = None, weights: Any = None, returned: bool = F
     found = operand(x)
     if weights is None:
         made = mean(x, axis=_axes(axis), keepdims=keepdims)
+        if found.dtype is not None and found.dtype.kind in "mM":
+            # It divides the sizes in this dtype.
+            raise ValueError(f"there is no average of elements of {found.dtype!r}: take the mean")
         if found.backend in NUMPY_RULES and made.size == 0:
             # numpy divides the sizes.
             raise ZeroDivisionError("division by zero")
@@ -157,3 +162,88 @@ def average(x: Any, /, axis: Any = None, weights: Any = None, returned: bool = F
         options["returned"] = True
         return parts("average", (found.arg,), options, found.backend, [(shape, dtype)] * 2)
     return make(array_function("average"), (found.arg,), options, shape, dtype, found.backend)
+
+
+def _variables(shape: Shape, rowvar: bool) -> tuple[int | None, int | None]:
+    """Return how many variables there are, and how often each was observed."""
+    if len(shape) > 2:
+        raise ValueError("m has more than 2 dimensions")
+    if len(shape) < 2:
+        return 1, shape[0] if shape else 1
+    return (shape[0], shape[1]) if rowvar else (shape[1], shape[0])
+
+
+def _covariance(name: str, m: Any, y: Any, rowvar: bool, dtype: Any, options: dict[str, Any]) -> LazyArray:
+    every = [operand(m), *([] if y is None else [operand(y)])]
+    tables = [_variables(one.shape, rowvar) for one in every]
+    counts = [count for count, _ in tables]
+    if counts[0] == 0:
+        # Then numpy does not look at the others.
+        variables: int | None = 0
+    else:
+        variables = None if None in counts else sum(count for count in counts if count is not None)
+        if len({length for _, length in tables if length is not None}) > 1:
+            raise ValueError("all the input array dimensions except for the concatenation axis must match exactly")
+        asked = None if dtype is None else numpy_dtype(dtype)
+        if asked is not None and asked.kind in "biu":
+            raise TypeError(f"cannot take the means, which are float64, from values of {asked}")
+    shape: Shape = () if variables == 1 else (variables, variables)
+    known = result_type([*(one.dtype for one in every), FLOAT64]) if dtype is None else numpy_dtype(dtype)
+    if known is not None and known.kind in "SUV":
+        raise TypeError(f"there is no covariance of elements of {known!r}")
+    if common_backend(every) not in NUMPY_RULES and any(one.dtype != known for one in every):
+        known = None
+    elif variables == 0:
+        # Of no variables numpy gives an empty array of its own.
+        known = FLOAT64
+    if y is not None:
+        options["y"] = every[1].arg
+    if not rowvar:
+        options["rowvar"] = False
+    if dtype is not None:
+        options["dtype"] = known
+    return make(array_function(name), (every[0].arg,), options or NO_KWARGS, shape, known, common_backend(every))
+
+
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> LazyArray:
+    """Return the covariance of variables: the rows of `m`, or with ``rowvar=False`` its columns."""
+    weights = {"fweights": fweights, "aweights": aweights}
+    options: dict[str, Any] = {name: operand(value).arg for name, value in weights.items() if value is not None}
+    if bias:
+        options["bias"] = True
+    if ddof is not None:
+        if ddof != int(ddof):
+            raise ValueError("ddof must be integer")
+        options["ddof"] = ddof
+    made = _covariance("cov", m, y, rowvar, dtype, options)
+    _check_observed({name: operand(value).shape for name, value in weights.items() if value is not None}, m, y, rowvar)
+    return made
+
+
+def _check_observed(shapes: dict[str, Shape], m: Any, y: Any, rowvar: bool) -> None:
+    """Refuse weights that are not one for each observation."""
+    count, observations = _variables(operand(m).shape, rowvar)
+    if y is not None and observations is None:
+        observations = _variables(operand(y).shape, rowvar)[1]
+    for name, shape in shapes.items():
+        if count == 0:
+            return
+        if len(shape) > 1:
+            raise RuntimeError(f"cannot handle multidimensional {name}")
+        if shape and None not in (shape[0], observations) and shape[0] != observations:
+            raise RuntimeError(f"incompatible numbers of samples and {name}")
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> LazyArray:
+    """Return the correlation coefficients of variables: the rows of `x`, or with ``rowvar=False`` its columns."""
+    return _covariance("corrcoef", x, y, rowvar, dtype, {})

@@ -11,7 +11,7 @@ from numpy.exceptions import AxisError
 
 from lazycache.array.infer import Shape, Size
 from lazycache.array.infer.broadcasting import size_of
-from lazycache.array.infer.reductions import normalize_axes, normalize_axis, reduced_axes
+from lazycache.array.infer.reductions import normalize_axes, normalize_axis, reduced_axes, whole_axis
 
 
 def as_shape(shape: Any) -> tuple[int, ...]:
@@ -133,7 +133,7 @@ def concatenated(shapes: Sequence[Shape], axis: int | None) -> Shape:
     ndim = len(shapes[0])
     if ndim == 0:
         raise ValueError("zero-dimensional arrays cannot be concatenated")
-    position = normalize_axis(axis, ndim)
+    position = whole_axis(axis, ndim)
     out = list(shapes[0])
     for number, shape in enumerate(shapes[1:], 1):
         if len(shape) != ndim:
@@ -204,7 +204,9 @@ def padded(shape: Shape, pad_width: Any) -> tuple[Shape, tuple[tuple[int, int], 
             pairs[normalize_axis(axis, len(shape))] = _pair(width)
     else:
         pairs = _pad_pairs(pad_width, len(shape))
-    if any(width < 0 for pair in pairs for width in pair):
+    # Of no axes too, numpy looks at the widths that it is given.
+    given = pairs if shape or isinstance(pad_width, dict) else _pad_pairs(pad_width, 1)
+    if any(width < 0 for pair in given for width in pair):
         raise ValueError("index can't contain negative values")
     sizes = tuple(None if size is None else size + sum(pair) for size, pair in zip(shape, pairs, strict=True))
     return sizes, tuple(pairs)
@@ -249,7 +251,7 @@ def tiled(shape: Shape, repetitions: Any) -> Shape:
 def repeated(shape: Shape, repeats: Any, axis: int | None) -> Shape:
     """Return the shape of ``repeat``; `repeats` is an int, a list of ints, or None if it is lazy."""
     sizes = [size_of(shape)] if axis is None or not shape else list(shape)
-    position = 0 if axis is None else normalize_axis(axis, len(sizes))
+    position = 0 if axis is None else whole_axis(axis, len(sizes))
     size = sizes[position]
     counts = None if repeats is None else as_shape(repeats)
     if counts is None:

@@ -22,6 +22,13 @@ def normalize_axis(axis: Any, ndim: int, prefix: str | None = None) -> int:
     return number + ndim if number < 0 else number
 
 
+def whole_axis(axis: Any, ndim: int) -> int:
+    """Return `axis` counted from the front where numpy, in what it has written in C, takes no truth value for one."""
+    if isinstance(axis, bool):
+        raise TypeError("an integer is required for the axis")
+    return normalize_axis(axis, ndim)
+
+
 def normalize_axes(axis: Axis, ndim: int, what: str | None = None) -> tuple[int, ...]:
     """Return every axis meant, counted from the front; ``None`` means all."""
     if axis is None:
