@@ -143,6 +143,39 @@ def test_what_was_picked_cannot_be_written_to(cache: Cache, table: Callable[[], 
         cache(pure(spoil)(table()[:2]))
 
 
+LAYOUTS = [
+    (slice(None), slice(2, 5)),
+    slice(2, 5),
+    slice(40, 10, -3),
+    (slice(3, 40, 2), slice(None, 7)),
+    (None, slice(2, 5), slice(1, 2)),
+    (slice(1, 4), [1, 40, 3]),
+    (slice(None), 7),
+]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("index", LAYOUTS, ids=range(len(LAYOUTS)))
+def test_functions_see_elements_in_the_order_in_memory_that_they_have_in_the_whole(
+    cache: Cache, witness: Witness, index: Any, order: Any
+) -> None:
+    whole = np.asarray(np.random.default_rng(1).random((100, 60)), order=order)
+
+    @pure(version=1, chunks=(10, 20))
+    def table() -> np.ndarray:
+        witness("table")
+        return whole
+
+    @pure(version=1)
+    def look(part: np.ndarray) -> Any:
+        flat = [part.ravel(order).tolist() for order in ("A", "K")]
+        return part.flags.c_contiguous, part.flags.f_contiguous, flat, part.sum()
+
+    cache(table())
+    assert cache(look(table()[index])) == look.raw(whole[index])
+    assert witness.ran == {"table": 1}
+
+
 def test_a_damaged_chunk_costs_one_warning_and_is_computed_again(
     cache: Cache, table: Callable[[], Any], witness: Witness
 ) -> None:

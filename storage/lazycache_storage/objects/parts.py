@@ -32,10 +32,13 @@ class PartsOfArray:
         self.chunks: tuple[int, ...] = source.chunks
         self._path = path
         self._dtype = dtypes.parse_array_dtype(ref.dtype)
+        self._order = ref.order
         self._source = source
 
     def read(self, region: tuple[Any, ...]) -> Array:
-        """Return the elements of a region, read-only.
+        """Return the elements of a region, read-only, in the order in memory that they have in the whole.
+
+        They follow each other without gaps only where they do so in the whole.
 
         Parameters
         ----------
@@ -54,6 +57,24 @@ class PartsOfArray:
         scattered = any(isinstance(places, np.ndarray) for places in region)
         try:
             found = np.asarray((self._source.oindex if scattered else self._source)[region])
-            return sealed(chunked.as_dtype(found, self._dtype))
+            return self._laid_out(chunked.as_dtype(found, self._dtype), region)
         except READING_ERRORS as error:
             raise CorruptEntryError(path=self._path, reason=str(error)) from error
+
+    def _laid_out(self, found: Array, region: tuple[Any, ...]) -> Array:
+        # Functions see the flags of arrays, and add up in another order where there are no gaps.
+        outermost = found.ndim - 1 if self._order == "F" else 0
+        lengths, cuts = list(found.shape), [slice(None)] * found.ndim
+        for axis, places in enumerate(region):
+            count = found.shape[axis]
+            if not isinstance(places, slice) or count == self.shape[axis]:
+                continue
+            if (places.step or 1) > 1:
+                lengths[axis], cuts[axis] = 2 * count, slice(None, None, 2)
+            elif axis != outermost:
+                lengths[axis], cuts[axis] = count + 1, slice(count)
+        if tuple(lengths) == found.shape:
+            return sealed(np.asarray(found, order=self._order))
+        roomy = np.empty(lengths, found.dtype, self._order)
+        roomy[tuple(cuts)] = found
+        return sealed(roomy)[tuple(cuts)]
