@@ -221,11 +221,12 @@ class GuardedStore:
 
         return self.ask("open a result", lambda store: open_result(store, record))
 
-    def open_parts(self, record: Record) -> PartsOfArray | None:
-        """Return the array of a record to read parts of it, if that costs less than loading it."""
+    def open_parts(self, record: Record) -> tuple[PartsOfArray, GuardedStore] | None:
+        """Return the array of a record to read parts of it, if that costs less than loading it, and who has it."""
         from lazycache_storage.handles import open_parts
 
-        return self.ask("load a result", lambda store: open_parts(store, record))
+        parts = self.ask("load a result", lambda store: open_parts(store, record))
+        return None if parts is None else (parts, self)
 
     def spool(self, shape: tuple[int, ...], dtype: np.dtype[Any], chunking: Any, what: str) -> Spool | None:
         """Return what takes an array piece by piece; None, and a warning, if the store cannot have it."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import zarr
 
     from lazycache.expressions.tree import Node
+    from lazycache_storage.objects.parts import PartsOfArray
     from lazycache_storage.record import Record
 
 _ABOUT_THE_PLACE = frozenset(("format", "kind", "payload", "blob", "objects", "nbytes", "files", "signature"))
@@ -153,6 +154,13 @@ class LayeredStore(GuardedStore):
                 found = super().open_array(record) if guard is self else guard.open_array(record)
                 if found is not None:
                     return found
+        return None
+
+    def open_parts(self, record: Record) -> tuple[PartsOfArray, GuardedStore] | None:
+        """Return the array of a record to read parts of it, from the first store that has it, and that store."""
+        for guard in self.all_stores():
+            if guard.has_objects(record):
+                return super().open_parts(record) if guard is self else guard.open_parts(record)
         return None
 
     def layers(self) -> list[tuple[str, Mapping[str, Any]]]:

@@ -47,7 +47,7 @@ class PickedArray(OnDisk):
     ----------
     parts : PartsOfArray
     guard : GuardedStore
-        Tells the user of faults.
+        The store that has it, which tells the user of faults.
     load : callable
         Returns the whole array, read-only.
     """

@@ -299,9 +299,9 @@ class CachedEvaluation(PlannedEvaluation):
             return self._recompute(node) if value is MISSING else value
 
         if self.picks and any(ref.chunked for ref in record.objects) and self._is_only_indexed(node):
-            parts = self._guard.open_parts(record)
-            if parts is not None:
-                return PickedArray(parts, self._guard, load)
+            found = self._guard.open_parts(record)
+            if found is not None:
+                return PickedArray(*found, load)
         return load()
 
     def _is_only_indexed(self, node: Node) -> bool:

@@ -127,6 +127,37 @@ def test_the_first_store_that_has_a_result_wins(tmp_path: Path, calls: Any) -> N
     assert Cache(tmp_path / "new", upstream=[over_c, b])(small(1)) == 2
 
 
+def test_an_index_of_an_array_in_chunks_reads_it_in_the_store_that_has_it(
+    lab: Cache, own: Cache, calls: Any, witness: Witness
+) -> None:
+    _, _, chunked, _ = calls
+    lab(chunked(1))
+    lab.close()
+    assert witness.news() == {"chunked": 1}
+    assert own(chunked(1)[40_000]) == 40_001
+    assert own(chunked(1)[[3, 2999]]).tolist() == [4, 3000]
+    assert witness.news() == {}
+
+
+def test_a_damaged_chunk_of_another_store_costs_one_warning(
+    lab: Cache, own: Cache, calls: Any, witness: Witness
+) -> None:
+    _, _, chunked, _ = calls
+    lab(chunked(1))
+    lab.close()
+    assert witness.news() == {"chunked": 1}
+    (chunk,) = Path(lab.path, "objects").glob("*/*.zarr/40")
+    found = chunk.stat()
+    chunk.chmod(0o600)
+    chunk.write_bytes(bytes(found.st_size))
+    os.utime(chunk, ns=(found.st_atime_ns, found.st_mtime_ns))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert own(chunked(1)[40_000]) == 40_001
+    assert [warning.category for warning in caught] == [CacheFaultWarning]
+    assert witness.news() == {"chunked": 1}
+
+
 def test_one_store_upstream_needs_no_list(lab: Cache, tmp_path: Path, calls: Any, witness: Witness) -> None:
     small = calls[0]
     lab(small(1))
