@@ -54,8 +54,8 @@ from lazycache.array.nans import (
 )
 from lazycache.array.node import PLACEHOLDER, Placeholder
 from lazycache.array.numeric import (
-    choose, convolve, correlate, digitize, ediff1d, fix, gradient, i0, interp, isneginf, isposinf, polyval,
-    select, trapezoid, unwrap, vander,
+    choose, convolve, correlate, diff, digitize, ediff1d, fix, gradient, i0, interp, isneginf, isposinf,
+    polyval, select, trapezoid, unwrap, vander,
 )
 from lazycache.array.places import (
     diag_indices_from, ix_, ravel_multi_index, tril_indices_from, triu_indices_from,
@@ -72,7 +72,7 @@ from lazycache.array.rearranging import (
     unravel_index, vsplit,
 )
 from lazycache.array.reductions import (
-    all, any, argmax, argmin, count_nonzero, cumprod, cumsum, cumulative_prod, cumulative_sum, diff,  # noqa: A004
+    all, any, argmax, argmin, count_nonzero, cumprod, cumsum, cumulative_prod, cumulative_sum,  # noqa: A004
     max, mean, min, prod, ptp, std, sum, var,  # noqa: A004
 )
 from lazycache.array.scales import geomspace, logspace

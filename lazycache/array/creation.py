@@ -202,9 +202,8 @@ def full_like(
 
 
 def eye(
-    n_rows: int,
-    n_cols: int | None = None,
-    /,
+    N: Any,
+    M: Any = None,
     k: int = 0,
     dtype: Any = None,
     *,
@@ -212,13 +211,13 @@ def eye(
     like: Any = None,
     backend: str | None = None,
 ) -> LazyArray:
-    """Return a matrix with ones on one diagonal."""
-    sizes = new_shape((n_rows, n_rows if n_cols is None else n_cols))
+    """Return a matrix of `N` rows and `M` columns, or as many, with ones on one diagonal."""
+    given, sizes = _sizes((N, N if M is None else M))
     chosen = _backend(like, device, backend)
     known, options = _given(dtype, FLOAT64 if chosen in backends.NUMPY_RULES else None)
     if operator.index(k):
         options["k"] = operator.index(k)
-    return make(array_function("eye", chosen), sizes, options or NO_KWARGS, sizes, known, chosen)
+    return make(array_function("eye", chosen), given, options or NO_KWARGS, sizes, known, chosen)
 
 
 def identity(n: int, dtype: Any = None, *, like: Any = None) -> LazyArray:
@@ -226,11 +225,11 @@ def identity(n: int, dtype: Any = None, *, like: Any = None) -> LazyArray:
     return eye(n, dtype=dtype, like=like)
 
 
-def tri(n_rows: int, n_cols: int | None = None, /, k: int = 0, dtype: Any = float) -> LazyArray:
-    """Return a matrix with ones at and below a diagonal."""
-    sizes = new_shape((n_rows, n_rows if n_cols is None else n_cols))
+def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float) -> LazyArray:
+    """Return a matrix of `N` rows and `M` columns, or as many, with ones at and below a diagonal."""
+    given, sizes = _sizes((N, N if M is None else M))
     known = np.dtype(dtype)
-    return make(array_function("tri", "numpy"), (*sizes, k), {"dtype": known}, sizes, known, "numpy")
+    return make(array_function("tri", "numpy"), (*given, k), {"dtype": known}, sizes, known, "numpy")
 
 
 def arange(
@@ -259,24 +258,25 @@ def arange(
 def linspace(
     start: Any,
     stop: Any,
-    num: int = 50,
+    num: Any = 50,
     endpoint: bool = True,
-    *,
+    retstep: bool = False,
     dtype: Any = None,
     axis: int = 0,
+    *,
     device: Any = None,
     like: Any = None,
     backend: str | None = None,
-) -> LazyArray:
-    """Return `num` evenly spaced numbers from `start` to `stop`."""
-    count = operator.index(num)
-    if count < 0:
+) -> Any:
+    """Return `num` evenly spaced numbers from `start` to `stop`, and with `retstep` how far they are apart."""
+    count = operand(num).arg if isinstance(num, Node) else operator.index(num)
+    if not isinstance(count, Node) and count < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     first, last = operand(start), operand(stop)
     chosen = _backend(like, device, backend or common_backend((first, last)))
     inside = broadcast(first.shape, last.shape)
     position = normalize_axis(axis, len(inside) + 1)
-    shape = (*inside[:position], count, *inside[position:])
+    shape = (*inside[:position], None if isinstance(count, Node) else count, *inside[position:])
     keeps = chosen in backends.NUMPY_RULES and chosen != "array_api_strict"
     default = result_type((first.kind, last.kind, float)) if keeps else None
     known, options = _given(dtype, default)
@@ -284,7 +284,23 @@ def linspace(
         {name: value for name, value, plain in (("endpoint", endpoint, True), ("axis", axis, 0)) if value != plain}
     )
     args = (first.arg, last.arg, count)
-    return make(array_function("linspace", chosen), args, options or NO_KWARGS, shape, known, chosen)
+    spaced = make(array_function("linspace", chosen), args, options or NO_KWARGS, shape, known, chosen)
+    return (spaced, _step(first, last, count, endpoint, default)) if retstep else spaced
+
+
+def _step(first: Operand, last: Operand, count: Any, endpoint: bool, dtype: DType) -> Any:
+    """Return the distance between numbers that are evenly spaced."""
+    from lazycache.array.typing_functions import astype
+
+    if isinstance(count, Node):
+        raise TypeError("linspace with retstep= needs a number of samples that is known")
+    steps = count - 1 if endpoint else count
+    if steps <= 0:
+        return np.nan
+    # In the dtype of the numbers if none were asked for.
+    bounds = (first.arg, last.arg) if dtype is None else (astype(one.arg, dtype) for one in (first, last))
+    low, high = bounds
+    return (high - low) / steps
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[LazyArray, ...]:

@@ -240,7 +240,7 @@ def _array_equal(xp: Any, left: Any, right: Any, equal_nan: bool = False) -> Any
 def _pad(xp: Any, x: Any, pairs: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
     if mode != "constant" or isinstance(constant_values, tuple):
         raise TypeError(f"this backend has no function 'pad' with mode {mode!r}, nor with several values")
-    for axis, (before, after) in enumerate(pairs):
+    for axis, (before, after) in enumerate(np.broadcast_to(np.asarray(pairs), (x.ndim, 2)).tolist()):
         edges = []
         for width in (before, after):
             shape = (*x.shape[:axis], width, *x.shape[axis + 1 :])

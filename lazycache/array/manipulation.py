@@ -156,6 +156,10 @@ def roll(x: Any, /, shift: Any, axis: Any = None) -> LazyArray:
 def broadcast_to(x: Any, /, shape: Any) -> LazyArray:
     """Return the array broadcast to a shape."""
     found = operand(x)
+    if find_nodes(shape):
+        sizes = each_size(shape)
+        wanted = tuple(None if isinstance(size, Node) else rules.as_shape(size)[0] for size in sizes)
+        return _moved("broadcast_to", found, broadcasting_rules.broadcast_to(found.shape, wanted), sizes)
     target = rules.as_shape(shape)
     return _moved("broadcast_to", found, broadcasting_rules.broadcast_to(found.shape, target), target)
 
@@ -297,6 +301,11 @@ def repeat(x: Any, /, repeats: Any, axis: int | None = None) -> LazyArray:
 def tile(x: Any, /, reps: Any) -> LazyArray:
     """Return the array repeated as a whole."""
     found = operand(x)
+    if find_nodes(reps):
+        counts = each_size(reps)
+        whole = rules.tiled(found.shape, [1 if isinstance(count, Node) else count for count in counts])
+        lazy = [isinstance(count, Node) for count in (*(1,) * (len(whole) - len(counts)), *counts)]
+        return _moved("tile", found, rules.opened(whole, lazy), counts)
     return _moved("tile", found, rules.tiled(found.shape, reps), plain_ints(reps))
 
 
@@ -304,17 +313,24 @@ def pad(x: Any, /, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Laz
     """Return the array with borders; see numpy for the modes."""
     found = operand(x)
     widths = pad_width.tolist() if isinstance(pad_width, np.ndarray) else pad_width
-    shape, pairs = rules.padded(found.shape, widths)
+    sizes: Shape = (None,) * len(found.shape)
+    pairs: Any
+    if find_nodes(widths):
+        lazy = operand(widths)
+        broadcasting_rules.broadcast_to(lazy.shape, (len(sizes), 2))
+        pairs = lazy.arg
+    else:
+        sizes, pairs = rules.padded(found.shape, widths)
     if mode not in _MODES:
         raise ValueError(f"mode '{mode}' is not supported")
     if unknown := set(kwargs) - _MODES[mode]:
         raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unknown}")
-    if mode not in ("constant", "empty"):
+    if mode not in ("constant", "empty") and isinstance(pairs, tuple):
         for axis, (size, pair) in enumerate(zip(found.shape, pairs, strict=True)):
             if size == 0 and any(pair):
                 raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
     options = {"mode": mode, **kwargs} if mode != "constant" else kwargs
-    return _moved("pad", found, shape, pairs or ((0, 0),), **options)
+    return _moved("pad", found, sizes, pairs if found.shape else ((0, 0),), **options)
 
 
 _MODES: dict[str, set[str]] = {

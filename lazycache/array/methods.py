@@ -190,7 +190,7 @@ class Methods:
     def conj(self) -> Any:
         """Return the complex conjugates; what has no imaginary part stays as it is."""
         dtype = operand(self).dtype
-        return self if dtype is not None and dtype.kind == "b" else elementwise.conj(self)
+        return self if dtype is not None and dtype.kind in "biuf" else elementwise.conj(self)
 
     conjugate = conj
 

@@ -13,6 +13,7 @@ from lazycache.array.infer import Shape
 from lazycache.array.infer.broadcasting import broadcast
 from lazycache.array.infer.dtypes import BOOL, FLOAT64, INTP, DType, result_type, ufunc_dtype
 from lazycache.array.infer.indexing import check_mode
+from lazycache.array.infer.manipulation import concatenated
 from lazycache.array.infer.reductions import normalize_axes, normalize_axis, reduced, whole_axis
 from lazycache.array.manipulation import plain_ints
 from lazycache.array.node import make
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray
 
 __all__ = [
-    "choose", "convolve", "correlate", "digitize", "ediff1d", "fix", "gradient", "i0",
+    "choose", "convolve", "correlate", "diff", "digitize", "ediff1d", "fix", "gradient", "i0",
     "interp", "isneginf", "isposinf", "polyval", "select", "trapezoid", "unwrap", "vander",
 ]  # fmt: skip
 
@@ -138,6 +139,35 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 def _difference(dtype: np.dtype[Any]) -> DType:
     """Return the dtype of numpy's ``diff``."""
     return ufunc_dtype(np.not_equal if dtype.kind == "b" else np.subtract, (dtype, dtype))
+
+
+def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> LazyArray:
+    """Return the `n`-th difference along an axis."""
+    found = operand(x)
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n!r}")
+    if n == 0:
+        # As it is, along whatever axis.
+        return make(array_function("diff"), (found.arg,), {"n": 0}, found.shape, found.dtype, found.backend)
+    if not found.shape:
+        raise ValueError("diff requires input that is at least one dimensional")
+    position = normalize_axis(axis, len(found.shape))
+    dtype, whole = found.dtype, found.shape
+    edges: dict[str, Any] = {}
+    for name, edge in (("prepend", prepend), ("append", append)):
+        if edge is None:
+            continue
+        beside = operand(edge)
+        edges[name] = beside.arg
+        dtype = result_type((dtype, beside.dtype))
+        whole = concatenated([beside.shape or (*whole[:position], 1, *whole[position + 1 :]), whole], position)
+    if dtype is not None:
+        dtype = _difference(dtype)
+    size = whole[position]
+    left = None if size is None else size - n
+    shape = (*whole[:position], left if left is None or left > 0 else 0, *whole[position + 1 :])
+    options = {**({} if n == 1 else {"n": n}), **({} if axis == -1 else {"axis": axis}), **edges}
+    return make(array_function("diff"), (found.arg,), options or NO_KWARGS, shape, dtype, found.backend)
 
 
 def _between(shape: Shape, axis: int) -> Shape:

@@ -107,32 +107,6 @@ def _is_real(x: Any) -> bool:
     return not _is_complex(x)
 
 
-def _linspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    retstep: bool = False,
-    dtype: Any = None,
-    axis: int = 0,
-    *,
-    device: Any = None,
-) -> Any:
-    from lazycache.array.creation import linspace
-
-    spaced = linspace(start, stop, num, endpoint, dtype=dtype, axis=axis, device=device)
-    if not retstep:
-        return spaced
-    from lazycache.array.typing_functions import astype
-
-    steps = num - 1 if endpoint else num
-    if steps <= 0:
-        return spaced, np.nan
-    # In the dtype of the numbers if none is asked for.
-    whole = linspace(start, stop, num, endpoint)
-    return spaced, (astype(operand(stop).arg, whole.dtype) - astype(operand(start).arg, whole.dtype)) / steps
-
-
 def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
     import lazycache.array as namespace
 
@@ -170,7 +144,6 @@ _UNLIKE: dict[str, Callable[..., Any]] = {
     "full_like": _full_like,
     "iscomplexobj": _is_complex,
     "isrealobj": _is_real,
-    "linspace": _linspace,
     "ones_like": _in_likeness("ones"),
     "trace": trace,
     "zeros_like": _in_likeness("zeros"),

@@ -40,7 +40,9 @@ class Operand:
 
     @property
     def dtype(self) -> DType:
-        """Its dtype as that of an array: a Python scalar has its default."""
+        """Its dtype as that of an array: a Python scalar has its default, or what holds it."""
+        if self.kind is int:
+            return np.asarray(self.arg).dtype
         return np.dtype(self.kind) if isinstance(self.kind, type) else self.kind
 
     @property

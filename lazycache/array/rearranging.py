@@ -29,6 +29,7 @@ from lazycache.array.manipulation import (
 from lazycache.array.node import make
 from lazycache.array.operands import Operand, common_backend, known_value, operand
 from lazycache.array.searching import check_places, check_selection, parts
+from lazycache.expressions.nests import find_nodes
 from lazycache.expressions.nodes import NO_KWARGS
 
 if TYPE_CHECKING:
@@ -155,11 +156,22 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> LazyArray:
     sizes = list(found.shape) if axis is not None else [size_of(found.shape)]
     position = 0 if axis is None else normalize_axis(axis, len(sizes))
     size = sizes[position]
-    where = obj if isinstance(obj, slice) else _places(obj, size)
-    sizes[position] = None if size is None else size - _removed(where, size, position)
+    where, is_known = (obj, True) if isinstance(obj, slice) else _known_places(obj, size)
+    sizes[position] = size - _removed(where, size, position) if is_known and size is not None else None
     options = {} if axis is None else {"axis": axis}
     dtype = found.dtype
     return make(array_function("delete"), (found.arg, where), options or NO_KWARGS, tuple(sizes), dtype, found.backend)
+
+
+def _known_places(obj: Any, size: int | None) -> tuple[Any, bool]:
+    """Return places as an argument, and whether it is known which they are."""
+    if not find_nodes(obj):
+        return _places(obj, size), True
+    given = operand(obj)
+    if given.dtype is not None and given.dtype.kind not in "biu":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    value = known_value(given.arg)
+    return (given.arg, False) if value is None else (_places(value, size), True)
 
 
 def _places(obj: Any, size: int | None) -> Any:

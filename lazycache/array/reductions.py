@@ -17,16 +17,13 @@ from lazycache.array.infer.dtypes import (
     accumulated_dtype,
     mean_dtype,
     real_dtype,
-    result_type,
     ufunc_dtype,
 )
-from lazycache.array.infer.manipulation import concatenated
 from lazycache.array.infer.reductions import (
     Axis,
     accumulated,
     check_identity,
     normalize_axes,
-    normalize_axis,
     reduced,
     reduced_axes,
     searched,
@@ -34,7 +31,7 @@ from lazycache.array.infer.reductions import (
 from lazycache.array.node import make
 from lazycache.array.operands import Operand, operand
 from lazycache.expressions.nests import find_nodes
-from lazycache.expressions.nodes import NO_KWARGS, Node
+from lazycache.expressions.nodes import Node
 
 if TYPE_CHECKING:
     from lazycache.array.lazyarray import LazyArray
@@ -360,32 +357,6 @@ cumulative_sum = running_totals("cumulative_sum", np.add, True)
 cumulative_prod = running_totals("cumulative_prod", np.multiply, True)
 cumsum = running_totals("cumsum", np.add, False)
 cumprod = running_totals("cumprod", np.multiply, False)
-
-
-def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> LazyArray:
-    """Return the `n`-th difference along an axis."""
-    found = operand(x)
-    if n < 0:
-        raise ValueError(f"order must be non-negative but got {n!r}")
-    if not found.shape:
-        raise ValueError("diff requires input that is at least one dimensional")
-    position = normalize_axis(axis, len(found.shape))
-    dtype, whole = found.dtype, found.shape
-    edges: dict[str, Any] = {}
-    for name, edge in (("prepend", prepend), ("append", append)):
-        if edge is None or n == 0:
-            continue
-        beside = operand(edge)
-        edges[name] = beside.arg
-        dtype = result_type((dtype, beside.dtype))
-        whole = concatenated([beside.shape or (*whole[:position], 1, *whole[position + 1 :]), whole], position)
-    if n and dtype is not None:
-        dtype = ufunc_dtype(np.not_equal if dtype.kind == "b" else np.subtract, (dtype, dtype))
-    size = whole[position]
-    left = None if size is None else size - n
-    shape = (*whole[:position], left if left is None or left > 0 else 0, *whole[position + 1 :])
-    options = {**({} if n == 1 else {"n": n}), **({} if axis == -1 else {"axis": axis}), **edges}
-    return make(array_function("diff"), (found.arg,), options or NO_KWARGS, shape, dtype, found.backend)
 
 
 def ptp(x: Any, /, axis: Any = None, out: Any = None, keepdims: bool = False) -> LazyArray:

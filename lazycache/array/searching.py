@@ -224,12 +224,22 @@ def unique_values(x: Any, /) -> LazyArray:
     return make(array_function("unique_values"), (found.arg,), NO_KWARGS, (None,), found.dtype, found.backend)
 
 
+def _distinct(x: Operand, axis: int | None) -> tuple[Shape, Shape]:
+    """Return the shape of distinct elements, or of distinct slices, and of what puts them together again."""
+    if axis is None:
+        return (None,), x.shape
+    if x.backend == "torch":
+        raise TypeError("unique with axis= has no lazy form for arrays of torch: call torch.unique in a pure function")
+    position = normalize_axis(axis, len(x.shape))
+    return (*x.shape[:position], None, *x.shape[position + 1 :]), (x.shape[position],)
+
+
 def unique(
     ar: Any,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
-    axis: None = None,
+    axis: int | None = None,
     *,
     equal_nan: bool = True,
     sorted: bool = True,  # noqa: A002
@@ -242,8 +252,8 @@ def unique(
     return_index, return_inverse, return_counts : bool
         Whether to return also where each is first, how to put `ar` together
         again, and how often each is there; all that is asked for is a tuple.
-    axis : None
-        Along an axis there is no lazy form.
+    axis : int, optional
+        Along which the distinct slices are found; else the elements are.
     equal_nan : bool
     sorted : bool
         They are sorted in any case.
@@ -255,20 +265,21 @@ def unique(
     >>> values.shape, counts.compute()
     ((None,), array([1, 2]))
     """
-    if axis is not None:
-        raise TypeError("unique with axis= has no lazy form: call numpy.unique in a pure function")
     del sorted
     found = operand(ar)
     options: dict[str, Any] = {} if equal_nan else {"equal_nan": False}
+    values, places = _distinct(found, axis)
+    if axis is not None:
+        options["axis"] = operator.index(axis)
     wanted = {"return_index": return_index, "return_inverse": return_inverse, "return_counts": return_counts}
-    shapes: dict[str, Shape] = {"return_index": (None,), "return_inverse": found.shape, "return_counts": (None,)}
+    shapes: dict[str, Shape] = {"return_index": (None,), "return_inverse": places, "return_counts": (None,)}
     asked = [name for name, is_wanted in wanted.items() if is_wanted]
     options.update(dict.fromkeys(asked, True))
     if not asked:
         called = array_function("unique")
-        return make(called, (found.arg,), options or NO_KWARGS, (None,), found.dtype, found.backend)
+        return make(called, (found.arg,), options or NO_KWARGS, values, found.dtype, found.backend)
     positions = index_dtype(found.backend)
-    outputs: list[tuple[Shape, DType]] = [((None,), found.dtype), *((shapes[name], positions) for name in asked)]
+    outputs: list[tuple[Shape, DType]] = [(values, found.dtype), *((shapes[name], positions) for name in asked)]
     return parts("unique", (found.arg,), options, found.backend, outputs)
 
 

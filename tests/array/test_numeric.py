@@ -72,6 +72,8 @@ KNOWN: dict[str, Case] = {
     "interp period": (lambda xp, x, s, v: xp.interp(x, s, v, period=3), (V, SORTED, V)),
     "interp complex places": (lambda xp, x, s, v: xp.interp(x, s, v), (A * 1j, SORTED, V)),
     "interp refused": (lambda xp, x, s: xp.interp(x, s, s[:2]), (A, SORTED)),
+    "diff": (lambda xp, a: xp.diff(a, n=2, axis=0), (A,)),
+    "diff beside others": (lambda xp, a, v: xp.diff(a, prepend=v[:3, None], append=0), (A, V)),
     "gradient": (lambda xp, v: xp.gradient(v), (V,)),
     "gradient all": (lambda xp, a: xp.gradient(a), (A,)),
     "gradient axis": (lambda xp, a: xp.gradient(a, axis=-1), (CUBE,)),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import lazycache.array as lz
 from tests.array.helpers import check
 
 TABLE = np.arange(12.0).reshape(3, 4)
@@ -93,6 +94,16 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "kinds of search": (lambda xp, x: xp.isin(x, x, kind="x"), (TABLE,)),
     "a table of fractions": (lambda xp, x: xp.isin(x, x, kind="table"), (TABLE,)),
     "a table of integers": (lambda xp, x: xp.isin(x, x[:2], kind="table"), (ROW,)),
+    "differences of none": (lambda xp, x: xp.diff(x, n=0, axis=7), (TABLE,)),
+    "differences of a number": (lambda xp, x: xp.diff(x, n=0), (NUMBER,)),
+    "more than an integer holds": (lambda xp, x: xp.dot(x, 2**70), (ROW,)),
+    "more than an integer holds, inside": (lambda xp, x: xp.inner(x, 2**63), (ROW,)),
+    "more than an integer holds, outside": (lambda xp, x: xp.outer(x, -(2**70)), (TABLE,)),
+    "more than an integer holds, slid": (lambda xp, x: xp.convolve(x, 2**70), (ROW,)),
+    "real numbers in another order of bytes": (lambda xp, x: x.conj(), (np.array([1.0, 2.0], ">f8"),)),
+    "steps": (lambda xp, x: xp.linspace(x, 1, 5, retstep=True), (TABLE,)),
+    "steps without the end": (lambda xp, x: xp.linspace(0, x, 4, False, True, "f4"), (ROW,)),
+    "distinct rows of another axis": (lambda xp, x: xp.unique(x, axis=2), (TABLE,)),
 }
 
 
@@ -106,6 +117,20 @@ def test_in_the_namespace(name: str) -> None:
 def test_by_numpy_on_lazy_arrays(name: str) -> None:
     function, args = CASES[name]
     check(lambda xp, *arrays: function(np, *arrays), *args)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_distinct_slices(axis: int) -> None:
+    table = np.array([[1, 2, 1, 2], [3, 4, 3, 5], [1, 2, 1, 2]])
+    found = lz.unique(lz.array(table), axis=axis)
+    assert found.shape == ((None, 4) if axis == 0 else (3, None))
+    check(lambda xp, x: xp.unique(x, axis=axis), table, exact=False)
+    check(lambda xp, x: xp.unique(x, True, True, True, axis=axis), table, exact=False)
+
+
+def test_rows_and_columns_are_named_as_numpy_names_them() -> None:
+    check(lambda xp: xp.eye(N=3, M=2, k=1))
+    check(lambda xp: xp.tri(N=3, M=4, k=1, dtype="i4"))
 
 
 @pytest.mark.parametrize("stable", [None, True, False])

@@ -212,6 +212,11 @@ def padded(shape: Shape, pad_width: Any) -> tuple[Shape, tuple[tuple[int, int], 
     return sizes, tuple(pairs)
 
 
+def opened(shape: Shape, is_open: Sequence[bool]) -> Shape:
+    """Return `shape` with the sizes taken out that are not known."""
+    return tuple(None if unknown else size for size, unknown in zip(shape, is_open, strict=True))
+
+
 def _pair(width: Any) -> tuple[int, int]:
     if isinstance(width, (tuple, list)):
         if len(width) == 1:
