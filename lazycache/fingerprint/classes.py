@@ -20,7 +20,7 @@ _DERIVED = frozenset(
     {
         "__abstractmethods__", "__annotations__", "__annotations_cache__", "__annotate__", "__annotate_func__",
         "__attrs_own_setattr__", "__attrs_props__", "__classdictcell__", "__dataclass_fields__", "__dataclass_params__",
-        "__dict__", "__doc__", "__firstlineno__", "__match_args__", "__module__", "__orig_bases__", "__parameters__",
+        "__dict__", "__doc__", "__firstlineno__", "__module__", "__orig_bases__", "__parameters__",
         "__qualname__", "__slotnames__", "__static_attributes__", "__type_params__", "__weakref__", "_abc_impl",
         "__protocol_attrs__", "__non_callable_proto_members__",
     }
@@ -55,6 +55,7 @@ def _write_class(walk: Walk, cls: type, at: At) -> bytes:
             text(b"member", name) + walk.encode(member.value, at.to(f"{cls.__qualname__}.{name}", "held"))
             for name, member in members.items()
         ]
+        parts += _encode_boundary(cls)
     if "__dataclass_fields__" in vars(cls):
         parts.append(_encode_dataclass(walk, cls, at))
     if "__attrs_attrs__" in vars(cls):
@@ -69,6 +70,13 @@ def _write_class(walk: Walk, cls: type, at: At) -> bytes:
         parts.append(_encode_annotations(walk, cls, at))
     parts += _encode_namespace(walk, cls, at)
     return b"".join(parts)
+
+
+def _encode_boundary(cls: enum.EnumMeta) -> list[bytes]:
+    """Return what a flag does with unknown bits, where that is not what its base does."""
+    boundary = getattr(cls, "_boundary_", None)
+    inherited = getattr(cls.__bases__[-1], "_boundary_", None)
+    return [] if boundary is inherited or boundary is None else [text(b"boundary", boundary.name)]
 
 
 def _encode_namespace(walk: Walk, cls: type, at: At) -> list[bytes]:
@@ -97,14 +105,22 @@ def _is_derived(cls: type, name: str, value: object) -> bool:
     ):
         return True
     if isinstance(cls, enum.EnumMeta):
-        return name in cls.__members__ or name in _ENUM_DERIVED
+        return name in cls.__members__ or (name in _ENUM_DERIVED and not _is_written_for_enum(name, value))
     fields = getattr(cls, "_fields", ()) if issubclass(cls, tuple) else ()
     if name in fields:
         return True
     generates = bool(fields) or "__dataclass_fields__" in vars(cls) or "__attrs_attrs__" in vars(cls)
     if name == "__hash__" and value is None:
         return True
+    if name == "__match_args__":
+        return generates or hasattr(cls, "__struct_fields__")
     return generates and _is_generated(_unwrap(value))
+
+
+def _is_written_for_enum(name: str, value: object) -> bool:
+    """Whether a method that enums always have is the user's own; ``__new__`` stands under another name then."""
+    function = _unwrap(value)
+    return name in ("__format__", "__new_member__") and isinstance(function, FunctionType) and is_own_function(function)
 
 
 def _functions_in(value: Any) -> list[FunctionType]:
@@ -150,6 +166,8 @@ def _encode_dataclass(walk: Walk, cls: type, at: At) -> bytes:
             # Not by identity: it is another object in a class that was pickled by value.
             is_missing = isinstance(value, type(dataclasses.MISSING))
             parts.append(part(b"none") if is_missing else walk.encode(value, where))
+        if field.metadata:
+            parts.append(part(b"metadata", walk.encode(dict(field.metadata), where._replace(policy="foreign"))))
     return part(b"dataclass", *parts)
 
 
@@ -163,6 +181,8 @@ def _encode_attrs(walk: Walk, cls: type, at: At) -> bytes:
         parts += [flag(bool(getattr(field, name))) for name in ("init", "repr", "eq", "order", "hash", "kw_only")]
         held = (factory, field.validator, field.converter, field.on_setattr)
         parts += [walk.encode(value, where) for value in held]
+        if field.metadata:
+            parts.append(part(b"metadata", walk.encode(dict(field.metadata), where._replace(policy="foreign"))))
     return part(b"attrs", *parts)
 
 

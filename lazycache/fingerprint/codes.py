@@ -6,15 +6,29 @@ function that has no text. The bytes hold for one Python version only.
 
 import dis
 import importlib.util
-from collections.abc import Iterator
-from inspect import CO_NESTED
+import itertools
+from collections.abc import Iterable, Iterator
+from inspect import CO_NESTED, CO_VARARGS
 from types import CodeType
 
-from .names import Chain, Names
+from .names import Chain, Import, Names
 from .natives import encode_constant, part, text
 
 _GLOBAL_READS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
 _GLOBAL_WRITES = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
+_VARIABLE_READS = frozenset(
+    {
+        "LOAD_DEREF", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_LOAD_FAST", "LOAD_GLOBAL", "LOAD_NAME",
+        "STORE_FAST_LOAD_FAST",
+    }
+)  # fmt: skip
+# What stands between an import and the last of the names that it binds.
+_BINDING = frozenset(
+    {
+        "EXTENDED_ARG", "IMPORT_FROM", "POP_TOP", "STORE_DEREF", "STORE_FAST", "STORE_FAST_LOAD_FAST", "STORE_GLOBAL",
+        "STORE_NAME", "SWAP",
+    }
+)  # fmt: skip
 _MEMBER_READS = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 
 
@@ -57,19 +71,60 @@ def nested_codes(code: CodeType, *, inside: bool = False) -> Iterator[CodeType]:
 def names_in_code(code: CodeType) -> Names:
     """Return what code without a text refers to.
 
-    Imports in the body are not found, nor what is taken from ``self``.
+    What is taken from ``self`` is not told apart: all of its class counts.
     """
     chains: set[Chain] = {(name,) for name in code.co_freevars}
     rebound: set[str] = set()
+    imports: set[Import] = set()
     for part_of_code in nested_codes(code):
-        chain: Chain = ()
-        for instruction in dis.get_instructions(part_of_code):
-            if chain and instruction.opname in _MEMBER_READS:
-                chain = (*chain, str(instruction.argval))
-                continue
-            if chain:
-                chains.add(chain)
-            chain = (str(instruction.argval),) if instruction.opname in _GLOBAL_READS else ()
-            if instruction.opname in _GLOBAL_WRITES:
-                rebound.add(str(instruction.argval))
-    return Names(tuple(sorted(chains)), frozenset(rebound))
+        instructions = list(dis.get_instructions(part_of_code))
+        chains.update(_chains(instructions, _GLOBAL_READS))
+        rebound.update(str(item.argval) for item in instructions if item.opname in _GLOBAL_WRITES)
+        imports.update(_imports(part_of_code, instructions))
+    own: tuple[Chain, ...] = ((),) if code.co_argcount or code.co_flags & CO_VARARGS else ()
+    ordered = sorted(imports, key=lambda item: (item.module, item.level, item.chains))
+    return Names(tuple(sorted(chains)), frozenset(rebound), own, tuple(ordered))
+
+
+def _chains(instructions: Iterable[dis.Instruction], reads: frozenset[str]) -> Iterator[Chain]:
+    """Go through the names that are read, each with the attributes that are taken from it at once."""
+    chain: Chain = ()
+    for instruction in instructions:
+        if chain and instruction.opname in _MEMBER_READS:
+            chain = (*chain, str(instruction.argval))
+            continue
+        if chain:
+            yield chain
+        chain = ()
+        if instruction.opname in reads:
+            # Where one instruction reads two variables, an attribute is that of the last.
+            names = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
+            yield from ((str(name),) for name in names[:-1])
+            chain = (str(names[-1]),)
+
+
+def _imports(code: CodeType, instructions: list[dis.Instruction]) -> Iterator[Import]:
+    """Go through the modules that a code object imports, with what is taken from the names that it binds them to."""
+    taken: set[Chain] = set()
+    for index, instruction in enumerate(instructions):
+        if instruction.opname != "IMPORT_NAME":
+            continue
+        if not taken:
+            readers = nested_codes(code)
+            taken.update(chain for inner in readers for chain in _chains(dis.get_instructions(inner), _VARIABLE_READS))
+        level, listed = instructions[index - 2].argval, instructions[index - 1].argval
+        module = str(instruction.argval)
+        following = list(itertools.takewhile(lambda item: item.opname in _BINDING, instructions[index + 1 :]))
+        if not listed and following[0].opname != "IMPORT_FROM":
+            # Without a name for the inner module, the outermost one is bound.
+            module = module.partition(".")[0]
+        members = [(str(item.argval),) for item in following if item.opname == "IMPORT_FROM"]
+        stored = [item.argval for item in following if item.opname.startswith("STORE_")]
+        variables = [str(name[0] if isinstance(name, tuple) else name) for name in stored]
+        chains = {
+            prefix + chain[1:]
+            for prefix, variable in zip(members if listed else [()], variables, strict=False)
+            for chain in taken | {(variable,)}
+            if chain[0] == variable
+        }
+        yield Import(module, level, tuple(sorted(chains)))

@@ -93,6 +93,9 @@ def find_names(node: FunctionNode) -> Names:
                 taken.setdefault((id(home), chain[0]), set()).add(chain[1:])
     arguments = node.args.posonlyargs + node.args.args
     own = taken.get((id(top), arguments[0].arg), set()) if arguments else set()
+    if not arguments and node.args.vararg is not None and (id(top), node.args.vararg.arg) in taken:
+        # The instance is somewhere in the tuple.
+        own = {()}
     imports = {
         _as_import(entry, taken.get((id(scope), entry[0]), set())) for scope in scopes for entry in scope.imports
     }

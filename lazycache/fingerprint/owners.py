@@ -15,6 +15,8 @@ from types import FunctionType, ModuleType
 import lazycache_storage
 
 _SHARED_BY_COMPILED_MODULES = "_cython_"
+# Py_TPFLAGS_IMMUTABLETYPE: no class that is made while a program runs has it.
+_COMPILED = 1 << 8
 _INSTALL_FOLDERS = frozenset({"site-packages", "dist-packages"})
 
 
@@ -79,7 +81,9 @@ def is_own_class(cls: type) -> bool:
     module = sys.modules.get(name) if isinstance(name, str) else builtins
     if module is None or is_own_module(module):
         return True
-    return "<locals>" not in cls.__qualname__ and find_member(module, cls.__qualname__) is not cls
+    if "<locals>" in cls.__qualname__ or cls.__flags__ & _COMPILED:
+        return False
+    return find_member(module, cls.__qualname__) is not cls
 
 
 def find_member(module: ModuleType, qualname: str) -> object:

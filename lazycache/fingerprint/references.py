@@ -133,8 +133,12 @@ class _Finder:
         if () in self.names.own:
             return [self.walk.encode(owner, self.at)]
         parts = []
-        for name in sorted({chain[0] for chain in self.names.own} - {STORED}):
-            holder = next((cls for cls in owner.__mro__ if name in vars(cls)), None)
+        wanted = {chain[0] for chain in self.names.own} - {STORED}
+        if wanted:
+            # Where one is defined, it decides what the others are.
+            wanted |= {"__getattr__", "__getattribute__"}
+        for name in sorted(wanted):
+            holder = self.holder(owner, name)
             if holder is None or not is_own_class(holder) or self.at.ignores(f"{holder.__qualname__}.{name}"):
                 continue
             value = vars(holder)[name]
@@ -145,6 +149,15 @@ class _Finder:
             where = f"the attribute `{name}` of {holder.__qualname__}"
             parts.append(text(b"self", name) + self.walk.encode(value, self.at.to(where, "held")))
         return parts
+
+    def holder(self, owner: type, name: str) -> type | None:
+        """Return the class that has a name; those before it, which could get it later, are watched."""
+        for cls in owner.__mro__:
+            if name in vars(cls):
+                return cls
+            if is_own_class(cls):
+                self.walk.watch.name(vars(cls), name, MISSING, owner=cls)
+        return None
 
 
 def _load(name: str) -> ModuleType | None:

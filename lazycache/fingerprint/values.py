@@ -5,8 +5,6 @@ The rules are tried in order; the first that knows the value gives its bytes.
 
 import collections
 import contextvars
-import dataclasses
-import enum
 import functools
 import operator
 import sys
@@ -19,6 +17,7 @@ from lazycache.errors import UnhashableError
 
 from .classes import encode_class
 from .functions import encode_function
+from .instances import encode_beyond, encode_member, encode_state, watch_instance
 from .natives import encode_scalar, in_order, part, text
 from .owners import find_member, is_own_class, is_own_module_name, module_name, qualified_name
 from .walk import ADVICE, At, Walk
@@ -76,7 +75,7 @@ def _pure(walk: Walk, value: Any, at: At) -> bytes | None:
     return part(b"pure", walk.encode(value.__wrapped__, inner), *depends)
 
 
-def _by_name(_walk: Walk, value: Any, _at: At) -> bytes | None:
+def _by_name(walk: Walk, value: Any, at: At) -> bytes | None:
     """Modules, loggers, locks and typing constructs hold nothing that a result depends on."""
     if isinstance(value, types.ModuleType):
         return text(b"module", module_name(value.__name__))
@@ -84,13 +83,22 @@ def _by_name(_walk: Walk, value: Any, _at: At) -> bytes | None:
     if package in _LOGGING_PACKAGES or _is_logger(value):
         return text(b"logger", str(getattr(value, "name", "")))
     if isinstance(value, contextvars.ContextVar):
-        return text(b"variable", value.name)
+        return part(b"variable", *_variable(walk, value, at))
     if isinstance(value, _SYNCHRONISERS) or type(value) is object:
         return text(b"type", qualified_name(type(value)))
     if package in _TYPING_MODULES or isinstance(value, types.GenericAlias | types.UnionType):
         words = repr(value)
         return text(b"hint", words if " at 0x" not in words else qualified_name(type(value)))
     return None
+
+
+def _variable(walk: Walk, value: contextvars.ContextVar[Any], at: At) -> list[bytes]:
+    """What a variable is set to belongs to the run; its default is a constant of the code."""
+    try:
+        default = contextvars.Context().run(value.get)
+    except LookupError:
+        return [value.name.encode()]
+    return [value.name.encode(), walk.encode(default, at.to(f"the default of {at.where}", "foreign"))]
 
 
 def _is_logger(value: Any) -> bool:
@@ -129,6 +137,7 @@ def _wrapper(walk: Walk, value: Any, at: At) -> bytes | None:
         return part(b"method", method or walk.encode(called, at), walk.encode(held, at.to(at.where, _held(at))))
     if isinstance(value, functools.partial | functools.partialmethod):
         held_at = at.to(f"what {at.where} binds", _held(at))
+        walk.watch.container(value, lambda held: [held.func, *held.args, *held.keywords, *held.keywords.values()])
         bound = [walk.encode(argument, held_at) for argument in value.args]
         named = [text(b"s", name) + walk.encode(item, held_at) for name, item in sorted(value.keywords.items())]
         kind = text(b"type", type(value).__qualname__)
@@ -160,7 +169,8 @@ def _container(walk: Walk, value: Any, at: At) -> bytes | None:
     if kind in (dict, collections.OrderedDict, collections.defaultdict, collections.Counter, types.MappingProxyType):
         return walk.inside(value, at, lambda: _items(walk, value, at))
     if isinstance(value, tuple) and hasattr(kind, "_fields"):
-        return part(b"named", walk.encode(kind, at), _members(walk, value, at))
+        watch_instance(walk, value)
+        return part(b"named", walk.encode(kind, at), _members(walk, value, at), *encode_beyond(walk, value, [], at))
     return None
 
 
@@ -170,7 +180,8 @@ def _members(walk: Walk, value: Any, at: At) -> bytes:
     name = type(value).__name__ if type(value) in (list, set, frozenset, collections.deque) else "tuple"
     if not isinstance(value, set | frozenset):
         parts = [walk.encode(item, at.to(f"{at.where}[{index}]")) for index, item in enumerate(value)]
-        return part(name.encode(), *parts)
+        bound = getattr(value, "maxlen", None) if type(value) is collections.deque else None
+        return part(name.encode(), *parts, *([] if bound is None else [text(b"bound", str(bound))]))
     scalars = [encode_scalar(item) for item in value]
     if None not in scalars:
         return part(name.encode(), *in_order(scalar for scalar in scalars if scalar is not None))
@@ -179,7 +190,7 @@ def _members(walk: Walk, value: Any, at: At) -> bytes:
 
 
 def _items(walk: Walk, value: Any, at: At) -> bytes:
-    walk.watch.container(value, lambda held: [*held.keys(), *held.values()])
+    walk.watch.container(value, lambda held: [*held.keys(), *held.values(), getattr(held, "default_factory", None)])
     parts = []
     for key, item in value.items():
         parts.append(walk.encode(key, at.to(f"a key of {at.where}")))
@@ -188,33 +199,12 @@ def _items(walk: Walk, value: Any, at: At) -> bytes:
     return part(type(value).__name__.encode(), walk.encode(factory, at), *parts)
 
 
-def _member(walk: Walk, value: Any, at: At) -> bytes | None:
-    """Enum members, and frozen instances: as constant as what is in them."""
-    kind = type(value)
-    if isinstance(value, enum.Enum):
-        return part(b"member", walk.encode(kind, at), text(b"s", str(value.name)))
-    names = _frozen_fields(kind)
-    if names is None:
-        return None
-    members = [text(b"s", name) + walk.encode(getattr(value, name), at.to(f"{at.where}.{name}")) for name in names]
-    return part(b"frozen", walk.encode(kind, at), *members)
-
-
-def _frozen_fields(kind: type) -> list[str] | None:
-    parameters = getattr(kind, "__dataclass_params__", None)
-    if parameters is not None and parameters.frozen:
-        return [field.name for field in dataclasses.fields(kind)]
-    if hasattr(kind, "__attrs_attrs__") and kind.__setattr__.__name__ == "_frozen_setattrs":
-        return [field.name for field in kind.__attrs_attrs__]
-    return None
-
-
 def _callable(walk: Walk, value: Any, at: At) -> bytes | None:
     """A callable instance is its class and its state; a wrapper of an installed package what it wraps."""
     if not callable(value):
         return None
     if is_own_class(type(value)):
-        return walk.unit(value, lambda: _state(walk, value, at))
+        return walk.unit(value, lambda: encode_state(walk, value, at, at.to(at.where, _held(at))))
     if type(value) in _GETTERS:
         return part(b"getter", walk.encode(value.__reduce__(), at))
     home = getattr(value, "__module__", None)
@@ -233,22 +223,6 @@ def _callable(walk: Walk, value: Any, at: At) -> bytes | None:
     if wrapped is not None:
         return part(b"wrapper", text(b"s", qualified_name(type(value))), walk.encode(wrapped, at))
     return None
-
-
-def _state(walk: Walk, value: Any, at: At) -> bytes:
-    held = dict(getattr(value, "__dict__", {}))
-    for cls in type(value).__mro__:
-        slots = vars(cls).get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if name != "__dict__" and hasattr(value, name):
-                held[name] = getattr(value, name)
-    names = sorted(held)
-    walk.watch.container(value, lambda owner: [getattr(owner, name, None) for name in names])
-    parts = [part(b"class", walk.encode(type(value), at))]
-    for name in names:
-        where = f"the attribute `{name}` of {at.where}"
-        parts.append(text(b"n", name) + walk.encode(held[name], at.to(where, _held(at))))
-    return b"".join(parts)
 
 
 def _installed_instance(_walk: Walk, value: Any, _at: At) -> bytes | None:
@@ -278,7 +252,7 @@ _RULES: tuple[Callable[[Walk, Any, At], bytes | None], ...] = (
     _by_name,
     _built_in,
     _wrapper,
-    _member,
+    encode_member,
     _callable,
     _installed_instance,
 )

@@ -20,7 +20,7 @@ def _module(text: str) -> Any:
 
 
 PROGRAM = """
-import functools
+import collections, dataclasses, functools
 RATE = 1
 TABLE = {'a': 1, 'b': [2]}
 def helper(x): return x * RATE
@@ -42,7 +42,16 @@ class Scale:
     def __init__(self): self.by = 2
     def __call__(self): return self.by
 scale = Scale()
-def run(x, y=1): return helper(x), TABLE, Thing(), cached(x), held(x), later, len(x), scale()
+bound = functools.partial(helper, x=1)
+counts = collections.defaultdict(int)
+Point = dataclasses.make_dataclass("Point", [("x", int)], frozen=True)
+point = Point(1)
+class Wide(Scale):
+    def taken(self): return self.low
+wide = Wide.taken
+def run(x, y=1):
+    held_here = helper(x), TABLE, Thing(), cached(x), held(x), later, len(x), scale()
+    return held_here, bound(), counts, point, wide
 """
 
 CHANGES: dict[str, Callable[[Any], Any]] = {
@@ -65,6 +74,12 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
     "a built-in that is hidden": lambda m: setattr(m, "len", max),
     "a name that goes": lambda m: delattr(m, "helper"),
     "state of a callable": lambda m: setattr(m.scale, "by", 3),
+    "new state of a callable": lambda m: setattr(m.scale, "beside", 3),
+    "the class of a callable": lambda m: setattr(m.scale, "__class__", m.Wide),
+    "what a partial binds": lambda m: m.bound.keywords.update(x=2),
+    "the factory of a table": lambda m: setattr(m.counts, "default_factory", float),
+    "a frozen instance": lambda m: object.__setattr__(m.point, "x", 2),
+    "a name that a class gets": lambda m: setattr(m.Wide, "low", 1),
 }
 
 

@@ -31,6 +31,7 @@ def _run(text: str, **given: Any) -> Any:
         ("import numpy as np\nTABLE = {'a': np.arange(3)}", "TABLE['a']", "TABLE"),
         ("import random\nR = random.Random(1)", "R.random()", "R"),
         ("N = iter([1])", "next(N)", "N"),
+        ("import functools\nK = functools.cmp_to_key(lambda a, b: a - b)", "sorted([2, 1], key=K)", "K"),
         ("HERE = []\nHERE.append(HERE)", "HERE", "HERE"),
     ],
 )

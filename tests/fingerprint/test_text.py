@@ -7,6 +7,7 @@ import linecache
 import os
 import subprocess
 import sys
+import types
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -239,6 +240,45 @@ def test_code_without_a_text_goes_by_its_code() -> None:
     assert _digest(one) == _digest(make("\n\ndef g(x): return x + 1\n\ndef f(x): return g(x)"))
     assert _digest(one) != _digest(make("def g(x): return x + 2\ndef f(x): return g(x)"))
     assert _digest(one) != _digest(make("def g(x): return x + 1\ndef f(x): return g(-x)"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "from lib_of_texts import f; return f(1)",
+        "from lib_of_texts import f as g, later as h; return g(1)",
+        "import lib_of_texts; return lib_of_texts.f(1)",
+        "import lib_of_texts as other; return (lambda: other.f(1))()",
+        "import lib_of_texts.inner; return lib_of_texts.f(1)",
+    ],
+)
+def test_what_code_without_a_text_imports_counts(body: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = types.ModuleType("lib_of_texts")
+    monkeypatch.setitem(sys.modules, "lib_of_texts", library)
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    exec(f"def run(): {body}", namespace)
+
+    def digest(text: str) -> bytes:
+        exec(text, vars(library))
+        return _digest(namespace["run"])
+
+    first = digest("def f(x): return x + 1")
+    assert digest("def f(x): return x + 2") != first
+    assert digest("def f(x): return x + 1\ndef unused(): return 3") == first
+
+
+@pytest.mark.parametrize("parameters", ["self", "*all"])
+def test_methods_of_code_without_a_text_take_their_class(parameters: str) -> None:
+    def digest(step: int) -> bytes:
+        namespace: dict[str, Any] = {"__name__": "__main__"}
+        name = parameters.strip("*")
+        given = name if name == parameters else f"{name}[0]"
+        text = f"class A:\n  def step(self): return {step}\n  def run({parameters}): return {given}.step()"
+        exec(text, namespace)
+        return _digest(namespace["A"].run)
+
+    assert digest(1) == digest(1)
+    assert digest(1) != digest(2)
 
 
 def test_functions_that_travelled_by_value_keep_their_text(load: Load) -> None:
