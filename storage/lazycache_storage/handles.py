@@ -70,6 +70,9 @@ def open_parts(store: "Store", record: Record) -> PartsOfArray | None:
         return None
     if is_from_another_boot(record) or chunked.content_bytes(value.ref) > mapping.memory_limit():
         return None
+    if store.signer.is_active and trust.why_untrusted(store.path):
+        # What somebody else may write to would not stay as it was verified.
+        return None
     path = layout.object_path(store.path, Digest(value.ref.name), value.ref.kind)
     return PartsOfArray(path, value.ref, _open_object(store, record, value.ref))
 

@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from lazycache import Cache, pure
@@ -229,3 +230,27 @@ def test_a_call_below_that_is_not_loaded_is_told_to_run(tmp_path: Path, calls: A
         warnings.simplefilter("ignore", NotStoredWarning)
         assert careful(slope(fit(2), 4)) == 8
     assert witness.ran == {"fit": 2}
+
+
+def test_of_what_others_may_write_to_nothing_is_read_after_it_was_verified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAZYCACHE_SIGNING_KEY", KEY)
+    path = tmp_path / "store"
+
+    @pure(version=1, name="table", chunks=(10,), compressors=())
+    def table() -> np.ndarray:
+        return np.arange(1.0, 101.0)
+
+    @pure(version=1, name="overwritten", store=False)
+    def overwritten(number: int) -> int:
+        (chunk,) = path.glob("objects/*/*.zarr/5")
+        found = chunk.stat()
+        chunk.chmod(0o600)
+        chunk.write_bytes(bytes(found.st_size))
+        os.utime(chunk, ns=(found.st_atime_ns, found.st_mtime_ns))
+        return number
+
+    Cache(path, shared=True)(table())
+    whole = table()
+    assert Cache(path)([whole[0], whole[overwritten(50)]]) == [1.0, 51.0]
