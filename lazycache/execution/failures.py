@@ -6,6 +6,7 @@ import pickle
 from types import FunctionType
 from typing import Any, NamedTuple
 
+from lazycache.execution.packing import pack
 from lazycache.execution.reading import read
 
 PICKLE_FAULTS = (
@@ -70,18 +71,16 @@ def pack_error(error: BaseException) -> bytes:
     """Return an exception, with its causes, as bytes that can be read."""
     import traceback
 
-    from cloudpickle import dumps
-
     text = "".join(traceback.format_exception(error))
     for form in (_as_it_is, _cleaned):
         try:
-            data: bytes = dumps((_links(error, form), text))
+            data = pack((_links(error, form), text))
             pickle.loads(data)
         except PICKLE_FAULTS:
             continue
         return data
     alike = RuntimeError(f"{type(error).__qualname__}: {error}")
-    return bytes(dumps(([Link(alike, None, None, False)], text)))
+    return pack(([Link(alike, None, None, False)], text))
 
 
 def unpack_error(data: bytes) -> BaseException:
@@ -138,10 +137,8 @@ def _cleaned(error: BaseException) -> Packed:
 
 
 def _readable(value: Any) -> Any:
-    from cloudpickle import dumps
-
     try:
-        pickle.loads(dumps(value))
+        pickle.loads(pack(value))
     except PICKLE_FAULTS:
         return repr(value)
     return value

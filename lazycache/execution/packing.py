@@ -7,9 +7,7 @@ import io
 import pickle
 from typing import Any
 
-import numpy as np
-
-from lazycache.expressions.freezing import in_order
+from lazycache.expressions.freezing import in_order, loses_order
 
 
 def pack(value: Any) -> bytes:
@@ -34,7 +32,7 @@ def _pickler_type() -> Any:
         """cloudpickle's, but arrays arrive in the byte order that they have: numpy's own way may swap it."""
 
         def reducer_override(self, obj: Any) -> Any:
-            if type(obj) is np.ndarray and not obj.dtype.isnative:
+            if loses_order(obj):
                 return in_order, (obj.astype(obj.dtype.newbyteorder("=")), obj.dtype)
             return super().reducer_override(obj)
 

@@ -65,9 +65,18 @@ def in_order(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[An
     return array.astype(dtype, copy=False)
 
 
+def loses_order(value: Any) -> bool:
+    """Tell whether a value is an array whose byte order a pickle may swap."""
+    if not isinstance(value, np.ndarray) or value.dtype.isnative:
+        return False
+    # What else the instances of a class of the user's take along, `astype` may not keep.
+    kind, ways = type(value), ("__reduce__", "__reduce_ex__", "__setstate__")
+    return kind is np.ma.MaskedArray or all(getattr(kind, way) is getattr(np.ndarray, way) for way in ways)
+
+
 def portable(value: Any) -> Any:
     """Return what is pickled in the place of the value of a leaf."""
-    return InOrder(value) if type(value) is np.ndarray and not value.dtype.isnative else value
+    return InOrder(value) if loses_order(value) else value
 
 
 def refreeze(value: Any, token: bytes | None) -> Any:

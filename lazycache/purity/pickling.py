@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from lazycache.execution.packing import pack
 from lazycache.execution.reading import read
 
 if TYPE_CHECKING:
@@ -33,20 +34,10 @@ def reduce(function: PureFunction) -> tuple[Any, ...]:
             return _from_around, (depth,)
     token = _around.set((*around, function))
     try:
-        code = _by_value(function._function)
+        code = pack(function._function)
     finally:
         _around.reset(token)
     return rebuild, (type(function), code, *function.parts())
-
-
-def _by_value(function: Callable[..., Any]) -> bytes:
-    try:
-        from cloudpickle import dumps  # type: ignore[import-untyped,import-not-found,unused-ignore]
-    except ImportError:
-        # joblib came with a copy of it until it became a requirement of its own.
-        from joblib.externals.cloudpickle import dumps  # type: ignore[import-untyped,import-not-found,no-redef,unused-ignore]
-    code: bytes = dumps(function)
-    return code
 
 
 def _is_found(function: PureFunction) -> bool:

@@ -334,3 +334,27 @@ def test_arrays_go_to_workers_and_back_in_the_byte_order_that_they_have(workers:
     data = np.zeros((4, 2), dtype)
     results = compute([same(data), same(data[::2]), same(data.T)], **workers)
     assert [result.dtype for result in results] == [data.dtype] * 3
+
+
+def test_so_do_masked_arrays_and_those_of_other_classes(workers: dict[str, Any]) -> None:
+    masked = np.ma.array(np.arange(4, dtype=">i4"), mask=np.array([0, 1, 0, 1], bool), fill_value=7)
+    found, record = compute([same(masked), same(masked.data.view(np.recarray))], **workers)
+    assert (found.dtype, found.tolist(), found.fill_value) == (masked.dtype, [0, None, 2, None], 7)
+    assert (type(record), record.dtype) == (np.recarray, np.dtype(">i4"))
+
+
+def test_so_do_arrays_that_functions_and_errors_hold(workers: dict[str, Any]) -> None:
+    table = np.arange(20, dtype=">i8")[::3]
+
+    @pure(version=1)
+    def look() -> tuple[str, list[int]]:
+        return table.dtype.str, table.tolist()
+
+    @pure(version=1)
+    def fail() -> None:
+        raise ValueError(table)
+
+    assert compute(look(), **workers) == (">i8", table.tolist())
+    with pytest.raises(ValueError) as raised:
+        compute(fail(), **workers)
+    assert raised.value.args[0].dtype == table.dtype
