@@ -70,12 +70,17 @@ def _expand_subclass(value: Any) -> Parts | bytes:
 def _masked(value: Any) -> tuple[Any, ...]:
     """Return data, mask and fill value, and what few have; bytes under the mask count, since ``.data`` shows them.
 
-    No mask and a mask of False alone are one value: pickle makes the one of the other.
+    No mask and a mask of False alone are one value: pickle makes the one of the other. So are the fill value
+    of a kind of numbers and the same one said in the dtype of the array.
     """
     data = value.view(np.ndarray)
     mask = np.asarray(np.ma.getmaskarray(value), order=array_order(data))
-    # Reading the fill value of the array itself would set an attribute of it.
-    parts = (data, mask, np.asarray(value.view().fill_value))
+    # Reading the fill value of the array itself would set an attribute of it. Half floats have none of their own.
+    with np.errstate(over="ignore"):
+        fill_value = np.asarray(value.view().fill_value)
+        if value._fill_value is None and not value.dtype.hasobject:
+            fill_value = fill_value.astype(value.dtype)
+    parts = (data, mask, fill_value)
     added = {name: part for name, part in vars(value).items() if name not in _OF_EVERY_MASKED_ARRAY}
     return (*parts, value.hardmask, Attributes(added)) if value.hardmask or added else parts
 

@@ -1,6 +1,7 @@
 import copy
 import mmap
 import multiprocessing
+import pickle
 import threading
 from pathlib import Path
 from typing import Any
@@ -186,6 +187,15 @@ def test_subclasses_count_by_type_and_attributes() -> None:
     views = [plain, plain.view(np.matrix), plain.view(Tagged), tagged, other, plain.view(np.recarray)]
     assert len({digest(view) for view in views}) == len(views)
     assert token(np.ascontiguousarray(tagged)) == token(plain)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["i1", "i4", "u2", "f2", "f4", "f8", "c8", "S2", "U3", "M8[s]", "?", "O", [("a", "i4")]]
+)
+def test_a_masked_array_has_the_same_digest_after_pickling(dtype: Any) -> None:
+    for how in ({}, {"mask": [True, False, False]}, {"mask": [True, False, False], "fill_value": 1}):
+        masked = np.ma.array(np.zeros(3, dtype), **how)
+        assert digest(pickle.loads(pickle.dumps(masked))) == digest(masked) == digest(copy.deepcopy(masked))
 
 
 def test_masked_arrays_count_by_data_mask_and_fill_value() -> None:
