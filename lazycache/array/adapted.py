@@ -5,8 +5,11 @@ Each takes the namespace of the backend first.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 
 def own(module: Any, name: str, wanted: str) -> Callable[..., Any]:
@@ -60,6 +63,44 @@ def _qr(xp: Any, x: Any, mode: str = "reduced") -> Any:
     return function(x, mode="reduced")[1] if mode == "r" else function(x, mode=mode)
 
 
+def _along(name: str, default: int | None) -> Callable[..., Any]:
+    """Return a function along an axis that takes no axis too, and then the flattened array."""
+
+    def along(xp: Any, x: Any, *args: Any, axis: int | None = default, kind: Any = None, **options: Any) -> Any:
+        # By which algorithm, is the backend's own matter.
+        del kind
+        function = own(xp, name, name)
+        if isinstance(options.get("dtype"), np.dtype):
+            options["dtype"] = getattr(xp, options["dtype"].name)
+        array = xp.reshape(x, (-1,)) if axis is None else x
+        return function(array, *args, axis=-1 if axis is None else axis, **options)
+
+    return along
+
+
+def _angle(xp: Any, x: Any, deg: bool = False) -> Any:
+    turned = own(xp, "angle", "angle")(x)
+    return turned * (180 / math.pi) if deg else turned
+
+
+def _delete(xp: Any, x: Any, places: Any, axis: int | None = None) -> Any:
+    given = np.asarray(places, np.intp) if isinstance(places, tuple) else places
+    return own(xp, "delete", "delete")(x, given, axis=axis)
+
+
+def _permute_dims(xp: Any, x: Any, axes: Sequence[int]) -> Any:
+    # Some count from the front only.
+    return xp.permute_dims(x, tuple(axis % x.ndim for axis in axes))
+
+
+def _reshape(xp: Any, x: Any, shape: Any, order: str = "C", **options: Any) -> Any:
+    if order != "F":
+        return xp.reshape(x, shape, **options)
+    # The standard has one order: the other is that of the array with its axes reversed.
+    turned = xp.reshape(xp.permute_dims(x, tuple(range(x.ndim))[::-1]), shape[::-1], **options)
+    return xp.permute_dims(turned, tuple(range(turned.ndim))[::-1])
+
+
 def _spread(name: str) -> Callable[..., Any]:
     def spread(xp: Any, x: Any, correction: float = 0, **options: Any) -> Any:
         return own(xp, name, name)(x, ddof=correction, **options)
@@ -68,11 +109,21 @@ def _spread(name: str) -> Callable[..., Any]:
 
 
 ADAPTED: dict[str, Callable[..., Any]] = {
+    "angle": _angle,
+    "argpartition": _along("argpartition", -1),
+    "argsort": _along("argsort", -1),
     "concat": _joining("concat"),
+    "cumprod": _along("cumprod", None),
+    "cumsum": _along("cumsum", None),
+    "delete": _delete,
     "gradient": _gradient,
     "linalg.qr": _qr,
     "linspace": _linspace,
     "nanstd": _spread("nanstd"),
     "nanvar": _spread("nanvar"),
+    "partition": _along("partition", -1),
+    "permute_dims": _permute_dims,
+    "reshape": _reshape,
+    "sort": _along("sort", -1),
     "stack": _joining("stack"),
 }

@@ -28,8 +28,8 @@ _NORMS = (None, "backward", "ortho", "forward")
 
 
 def _dtype_of(x: Operand) -> DType:
-    """Return the dtype of what is transformed, unless it is of integers, for which each backend has its default."""
-    keeps = x.dtype is None or x.dtype.kind in "fc" or x.backend in NUMPY_RULES
+    """Return the dtype of what is transformed, unless a backend other than numpy chooses in what."""
+    keeps = x.dtype is None or x.dtype.char in "fdFD" or x.backend in NUMPY_RULES
     return x.dtype if keeps else None
 
 
@@ -126,7 +126,10 @@ def _many(name: str, default_axes: tuple[int, ...] | None) -> Callable[..., Lazy
         if len(lengths) != len(chosen):
             raise ValueError("Shape and axes have different lengths.")
         sizes = _sizes(inner, found.shape, [normalize_axis(axis, ndim) for axis in chosen], s and lengths)
-        dtype = _complex(_dtype_of(found)) if chosen else found.dtype
+        dtype = _complex(_dtype_of(found))
+        if not chosen:
+            # As it is, with numpy; others make it complex all the same.
+            dtype = found.dtype if found.backend in NUMPY_RULES else None
         if inner == "irfft":
             # Over several axes the last transform is of complex numbers.
             dtype = real_dtype(dtype) if len(chosen) > 1 else _real(_dtype_of(found))

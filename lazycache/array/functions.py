@@ -129,9 +129,15 @@ def _find_numpy(name: str) -> Callable[..., Any] | None:
 def _find_foreign(name: str, backend: str) -> Callable[..., Any] | None:
     module = backends.namespace(backend)
     found = backends.attribute(module, name) or backends.attribute(backends.plain_namespace(backend), name)
+    # dask takes numpy's arrays beside its own; what is drawn at random is drawn by numpy.
+    taken = _as_it_is if backend == "dask" or name.startswith("random.") else _taken
     generic = FOREIGN.get(name) or (FALLBACK.get(name) if found is None else None)
     if generic is not None:
-        return lambda *args, **kwargs: generic(module, *args, **kwargs)
+        return lambda *args, **kwargs: generic(
+            module,
+            *(taken(arg, module) for arg in args),
+            **{key: taken(value, module) for key, value in kwargs.items()},
+        )
     if found is None:
         return None
     called = found
@@ -140,10 +146,26 @@ def _find_foreign(name: str, backend: str) -> Callable[..., Any] | None:
         # A node carries numpy's dtypes, whichever backend it belongs to.
         if isinstance(kwargs.get("dtype"), np.dtype):
             kwargs["dtype"] = backends.backend_dtype(kwargs["dtype"], backend)
-        fixed = [backends.backend_dtype(arg, backend) if isinstance(arg, np.dtype) else arg for arg in args]
-        return called(*fixed, **kwargs)
+        fixed = [
+            backends.backend_dtype(arg, backend) if isinstance(arg, np.dtype) else taken(arg, module) for arg in args
+        ]
+        return called(*fixed, **{key: taken(value, module) for key, value in kwargs.items()})
 
     return call
+
+
+def _as_it_is(value: Any, module: Any) -> Any:  # noqa: ARG001
+    return value
+
+
+def _taken(value: Any, module: Any) -> Any:
+    """Return an argument with the arrays of numpy in it, as of constants, as arrays of the backend."""
+    if isinstance(value, np.ndarray):
+        # A copy: some take no array that is read-only, none that runs backwards, none in another order of bytes.
+        return module.asarray(value.astype(value.dtype.newbyteorder("=")))
+    if isinstance(value, (tuple, list)) and any(isinstance(one, np.ndarray) for one in value):
+        return type(value)(_taken(one, module) for one in value)
+    return value
 
 
 class UfuncMethod:

@@ -189,7 +189,7 @@ def _select(xp: Any, conditions: Sequence[Any], choices: Sequence[Any], default:
 
 def _take(xp: Any, x: Any, indices: Any, axis: int | None = None) -> Any:
     """Take by the standard's function, which knows one axis and indices in one dimension."""
-    array, along = (xp.reshape(x, (-1,)), 0) if axis is None else (x, axis % x.ndim)
+    array, along = (xp.reshape(x, (-1,)), 0) if axis is None or not x.ndim else (x, axis % x.ndim)
     places = xp.asarray(indices)
     taken = xp.take(array, xp.reshape(places, (-1,)), axis=along)
     if places.ndim == 1:
@@ -216,6 +216,15 @@ def _median(name: str) -> Callable[..., Any]:
         return quantile(x, 0.5, dim=axis, keepdim=keepdims)
 
     return median
+
+
+def _quantile(name: str) -> Callable[..., Any]:
+    def quantile(xp: Any, x: Any, q: Any, **options: Any) -> Any:
+        # torch takes shares of the dtype of the array only.
+        shares = xp.asarray(q, dtype=x.dtype) if xp.__name__.endswith("torch") else q
+        return own(xp, name, name)(x, shares, **options)
+
+    return quantile
 
 
 def _matrix_exponential(xp: Any, x: Any) -> Any:
@@ -271,7 +280,9 @@ FOREIGN: dict[str, Callable[..., Any]] = {
     "linalg.cholesky": _cholesky,
     "median": _median("median"),
     "nanmedian": _median("nanmedian"),
+    "nanquantile": _quantile("nanquantile"),
     "power": _power,
+    "quantile": _quantile("quantile"),
     "select": _select,
     "take": _take,
     "trace": _trace,

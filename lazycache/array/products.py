@@ -132,9 +132,9 @@ def trace(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any
 
 
 def _adds_up(operands: list[Operand], backend: str | None) -> bool:
-    """Say whether einsum may add integers up to wider ones, as dask does always and torch of one array."""
+    """Say whether einsum may add integers up to wider ones."""
     integers = all(one.dtype is not None and one.dtype.kind in "biu" for one in operands)
-    return integers and (backend == "dask" or (backend == "torch" and len(operands) == 1))
+    return integers and backend in ("dask", "torch")
 
 
 def einsum(

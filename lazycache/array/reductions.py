@@ -342,7 +342,7 @@ def running_totals(name: str, ufunc: np.ufunc, initial: bool) -> Callable[..., L
             raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
         along: Any = plain_axis(axis)
         shape = accumulated(found.shape, along, include_initial)
-        if found.backend == "torch" and not found.shape and not include_initial:
+        if found.backend == "torch" and not found.shape and not include_initial and (initial or axis is not None):
             shape = ()
         known = total_dtype(ufunc, found, dtype)
         options = options_of(along, False, dtype=passed_dtype(dtype))

@@ -113,6 +113,8 @@ def _quantile_dtype(x: Operand, q: Operand, method: str, limit: float) -> DType:
     if x.dtype.kind == "b":
         ufunc_dtype(np.subtract, (x.dtype, x.dtype))
     is_plain = isinstance(q.kind, type)
+    if x.backend not in NUMPY_RULES and not is_plain and q.dtype != x.dtype:
+        return None
     if limit == 1 and q.dtype.kind in "biu" and method in _COUNTING and not is_plain:
         return result_type((x.dtype, INT64 if q.dtype.kind == "b" else q.dtype))
     return result_type((x.dtype, float if is_plain else mean_dtype(q.dtype)))

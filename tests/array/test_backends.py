@@ -305,3 +305,57 @@ def test_a_tensor_network_is_contracted_lazily() -> None:
     assert result.shape == ()
     assert result.history_num_nodes() > 3
     np.testing.assert_allclose(result.get_function(variables)(arrays), np.einsum("ab,bcd,dac->", *arrays))
+
+
+ALIKE: dict[str, Any] = {
+    "angle in degrees": lambda xp, a: xp.angle(a - 3, deg=True),
+    "constants beside it": lambda xp, a: xp.where(a > 2, a, np.zeros(3)),
+    "constants joined": lambda xp, a: xp.concatenate([a, np.ones((1, 3))[::-1]]),
+    "constants looked for": lambda xp, a: xp.isin(a, [1.0, 2.0]),
+    "places flat": lambda xp, a: xp.argsort(a, axis=None),
+    "places by an algorithm": lambda xp, a: xp.argsort(a, kind="stable"),
+    "running sum": lambda xp, a: xp.cumsum(a),
+    "running sum as another dtype": lambda xp, a: xp.cumsum(a, axis=1, dtype=np.dtype("f4")),
+    "several quantiles": lambda xp, a: xp.quantile(a, [0.2, 0.5], axis=0),
+    "sorted flat": lambda xp, a: xp.sort(a, axis=None),
+    "take from a number": lambda xp, a: xp.take(a[0, 0], [0, 0], axis=-1),
+    "transform along no axis": lambda xp, a: xp.fft.fftn(a, axes=()),
+    "transposed from the end": lambda xp, a: xp.transpose(a[None], (-1, 0, 1)),
+    "in columns": lambda xp, a: xp.reshape(a, (3, 2), order="F"),
+    "flat in columns": lambda xp, a: a.flatten("F"),
+}
+
+
+@pytest.mark.parametrize("make", [tensor, traced])
+@pytest.mark.parametrize("dtype", ["f4", "i4"])
+@pytest.mark.parametrize("name", ALIKE)
+def test_what_numpy_takes_other_libraries_are_told_in_their_way(name: str, dtype: str, make: Any) -> None:
+    data = DATA[:, ::-1].astype(dtype)
+    x = lz.array(make(data.copy()))
+    if name == "several quantiles" and dtype == "i4":
+        pytest.skip("torch has quantiles of floating-point numbers only")
+    built, expected = ALIKE[name](lz, x), ALIKE[name](np, data)
+    assert built.shape == expected.shape
+    for value in (built.compute(), lz.Function([x], [built])([x.compute()])[0]):
+        assert type(value) is type(x.compute())
+        assert built.dtype in (None, value.dtype)
+        np.testing.assert_allclose(np.asarray(value), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("make", [tensor, traced])
+def test_dtypes_that_a_library_chooses_are_open(make: Any) -> None:
+    half, ints = lz.array(make(DATA.astype("f2"))), lz.array(make(DATA.astype("i4")))
+    for built in (
+        lz.fft.irfft(half),
+        lz.quantile(lz.array(make(DATA.astype("f4"))), [0.5]),
+        lz.fft.fftn(ints, axes=()),
+    ):
+        assert built.dtype is None
+    summed = lz.einsum("ij,kl->", ints, ints)
+    assert summed.dtype in (None, summed.compute().dtype)
+    assert int(summed.compute()) == int(DATA.sum() ** 2)
+
+
+def test_places_that_are_taken_out_are_told_to_jax_in_an_array() -> None:
+    built = lz.delete(lz.array(traced(DATA)), [0, 1], axis=1)
+    np.testing.assert_allclose(np.asarray(built.compute()), DATA[:, 2:])
