@@ -176,6 +176,8 @@ PICKLED: dict[str, Any] = {
     "function": np.mean,
     "longdouble": np.arange(3, dtype="g"),
     "large longdouble": np.arange(BIG, dtype="G"),
+    "longdouble in the other order": np.arange(3, dtype=np.dtype("g").newbyteorder()),
+    "large longdouble in the other order": np.arange(BIG, dtype=np.dtype("G").newbyteorder()),
     "objects": np.array([None, "a", 2**100, (1,)], dtype=object),
     "objects in fields": np.array([(1, "x")], [("a", "i4"), ("o", "O")]),
     "texts of any length": np.array(["a", "b" * 100], np.dtypes.StringDType()),

@@ -94,7 +94,7 @@ class _Pickler(pickle.Pickler):
         try:
             form = inline_form(array)
         except NotPlain:
-            return NotImplemented
+            return reducers.reduce_order(array)
         return stored_array, (self._sink.add(array) if form is None else form,)
 
 

@@ -34,6 +34,18 @@ def reduce(value: Any) -> Any:
     return *reduced[:2], (state, *chain), None, None, set_chain
 
 
+def reduce_order(array: Array) -> Any:
+    """Return how to pickle an array in its byte order, which numpy may swap; NotImplemented where it does not."""
+    if array.dtype.isnative or array.dtype.hasobject:
+        return NotImplemented
+    return in_order, (array.astype(array.dtype.newbyteorder("=")), array.dtype)
+
+
+def in_order(array: Array, dtype: np.dtype[Any]) -> Array:
+    """Return an array in the byte order of a dtype."""
+    return array.astype(dtype)
+
+
 def set_chain(error: BaseException, parts: tuple[Any, ...]) -> None:
     """Give an exception its state, and what it came from."""
     state, error.__cause__, error.__context__, error.__suppress_context__ = parts
