@@ -7,6 +7,7 @@ import struct
 import time
 from typing import Any
 
+from lazycache.digests.names import qualified_name
 from lazycache.files.hashers import ArgumentHasher, HashedArgument, tagged_token
 from lazycache.files.states import look, look_into
 from lazycache_storage.record import FileState
@@ -39,7 +40,11 @@ class FileHasher(ArgumentHasher):
         states, token, text = self.examine(path)
         if path != absolute:
             states += (look(absolute, "link"),)
-        return HashedArgument(_like(value, path), token, text, states, self.name)
+        handed = _like(value, path)
+        if type(handed) is not str:
+            # A function sees whether it gets a Path, bytes or a str.
+            token = tagged_token(b"path as", qualified_name(type(handed)).encode() + b"\0" + token)
+        return HashedArgument(handed, token, text, states, self.name)
 
     def examine(self, path: str) -> tuple[tuple[FileState, ...], bytes, str]:
         """Return the states, the token and the text of a real path."""

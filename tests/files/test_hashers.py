@@ -54,12 +54,19 @@ def test_the_argument_becomes_the_real_path(tmp_path: Path, data: str, monkeypat
         assert hashed.token == hash_by_file_date(data).token
 
 
+@pytest.mark.parametrize("hasher", [*OF_FILES, hash_by_file_date.relative_to("/")])
+def test_each_class_of_path_has_a_token_of_its_own(data: str, hasher: Any) -> None:
+    kinds: list[Any] = [str, Path, PurePosixPath, os.fsencode]
+    tokens = {hasher(kind(data)).token for kind in kinds}
+    assert len(tokens) == len(kinds)
+    assert hasher(Path(data)).token == hasher(Path(data)).token
+
+
 @pytest.mark.parametrize("kind", [str, Path, PurePosixPath, os.fsencode])
 def test_a_path_keeps_its_class(data: str, kind: Any) -> None:
     hashed = hash_by_file_date(kind(data))
     assert hashed.value == kind(data)
     assert type(hashed.value) is type(kind(data))
-    assert hashed.token == hash_by_file_date(data).token
 
 
 def test_the_text_shows_the_path_and_the_date(data: str) -> None:

@@ -55,6 +55,7 @@ def test_a_path_is_another_argument_than_its_text(data: str) -> None:
     parse = pure(version=1, hashers={"filename": hash_by_file_date})(parse_any)
     assert compute(parse(Path("foo.dat")))[0] == Path(data)
     assert isinstance(compute(parse(Path("foo.dat")))[0], Path)
+    assert key(parse(Path("foo.dat"))) == key(parse(Path(data))) != key(parse(data))
 
 
 def test_a_hasher_applies_to_star_arguments(tmp_path: Path, data: str) -> None:
