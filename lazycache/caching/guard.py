@@ -225,7 +225,7 @@ class GuardedStore:
         """Return the array of a record to read parts of it, if that costs less than loading it, and who has it."""
         from lazycache_storage.handles import open_parts
 
-        parts = self.ask("load a result", lambda store: open_parts(store, record))
+        parts = self.ask_quietly("open a result", lambda store: open_parts(store, record))
         return None if parts is None else (parts, self)
 
     def spool(self, shape: tuple[int, ...], dtype: np.dtype[Any], chunking: Any, what: str) -> Spool | None:
@@ -306,13 +306,22 @@ class GuardedStore:
 
     def ask(self, action: str, question: Callable[[Store], T]) -> T | None:
         """Ask the store something small; None if it failed."""
+        return self._ask(action, question, self.fault)
+
+    def ask_quietly(self, action: str, question: Callable[[Store], T]) -> T | None:
+        """Ask for what is loaded as a whole if this fails: then it is told, unless the result was removed meanwhile."""
+        return self._ask(action, question, lambda _, error: logger.debug("could not %s: %s", action, error))
+
+    def _ask(
+        self, action: str, question: Callable[[Store], T], fault: Callable[[str, BaseException], None]
+    ) -> T | None:
         store = self.store
         if store is None:
             return None
         try:
             return question(store)
         except FAULTS as error:
-            self.fault(action, error)
+            fault(action, error)
             return None
         except BaseException:
             store.index.let_go()

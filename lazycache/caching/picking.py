@@ -47,7 +47,7 @@ class PickedArray(OnDisk):
     ----------
     parts : PartsOfArray
     guard : GuardedStore
-        The store that has it, which tells the user of faults.
+        The store that has it.
     load : callable
         Returns the whole array, read-only.
     """
@@ -73,7 +73,7 @@ class PickedArray(OnDisk):
             wanted, within = plan(index if isinstance(index, tuple) else (index,), self._parts.shape, scattered=True)
             self._chunks_left -= self._cost(wanted)
             if self._chunks_left > 0:
-                found = self._guard.ask("load a result", lambda _: self._parts.read(wanted))
+                found = self._guard.ask_quietly("read a result", lambda _: self._parts.read(wanted))
                 if found is not None:
                     return found[within]
         return np.asarray(self)[index]

@@ -191,3 +191,15 @@ def test_workers_get_the_same_elements(cache: Cache, table: Callable[[], Any], w
     double = pure(version=1, name="tests.picking.double")(abs)
     assert cache([double(table()[3, 4]), double(table()[99])[0]], n_jobs=2) == [TABLE[3, 4], TABLE[99, 0]]
     assert witness.ran == {}
+
+
+def test_a_result_that_is_removed_after_it_was_found_is_computed_again_without_a_warning(
+    cache: Cache, table: Callable[[], Any], witness: Witness
+) -> None:
+    @pure(version=1)
+    def removing() -> int:
+        Cache(cache.path).clear()
+        return 1
+
+    assert cache([removing(), table()[50, 0]]) == [1, TABLE[50, 0]]
+    assert witness.news() == {"table": 1}
