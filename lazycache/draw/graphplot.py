@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lazycache.draw.canvas import POINTS, explain, open_axes, room_of, write
 from lazycache.draw.colours import BORDER, LINE, ColorBy, Look, text_colour
 from lazycache.draw.optional import need
-from lazycache.draw.picture import RESULT_SIZE, TITLE_SIZE, Box, Picture, Style, compose
+from lazycache.draw.picture import RESULT_SIZE, TITLE_SIZE, Box, Picture, Style, compose, opacity
 from lazycache.draw.routing import Route, arrow_head
 from lazycache.draw.selecting import MOST_NODES
 
@@ -132,12 +132,13 @@ def _draw(ax: Axes, picture: Picture) -> None:
 def _draw_edges(ax: Axes, picture: Picture, scale: float) -> None:
     collections = need("matplotlib.collections")
     boxes = picture.style == "boxes"
+    width = max((1.2 if boxes else 0.9) * scale, 0.25)
     lines = collections.PathCollection(
         [_path(route) for route in picture.routes],
         facecolors="none",
         edgecolors=LINE,
-        linewidths=max((1.2 if boxes else 0.9) * scale, 0.25),
-        alpha=1.0 if boxes else 0.7,
+        linewidths=width,
+        alpha=opacity(picture, width / scale),
         zorder=1,
         gid="edges",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
@@ -56,6 +57,16 @@ class Picture(NamedTuple):
     style: Style
     low: Point
     high: Point
+
+
+def opacity(picture: Picture, width: float) -> float:
+    """Return how opaque lines of a width are: the fainter, the more of the picture they would cover."""
+    if picture.style == "boxes":
+        return 1.0
+    (left, top), (right, bottom) = picture.low, picture.high
+    length = sum(math.dist(route.start, route.curves[-1][-1]) for route in picture.routes)
+    covered = length * width / max((right - left) * (bottom - top), 1.0)
+    return min(0.7, 0.3 / covered) if covered else 0.7
 
 
 def text_width(text: str, size: float) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 from lazycache.draw.colours import BORDER, LINE, SCALE, ColorBy, Look, Paint, text_colour
 from lazycache.draw.labels import full_text
-from lazycache.draw.picture import RESULT_SIZE, TITLE_SIZE, Box, Picture, Style, compose, text_width
+from lazycache.draw.picture import RESULT_SIZE, TITLE_SIZE, Box, Picture, Style, compose, opacity, text_width
 from lazycache.draw.routing import Route, arrow_head
 from lazycache.draw.selecting import MOST_NODES
 
@@ -102,8 +102,9 @@ def _text(text: str) -> str:
 
 def _edges(picture: Picture) -> list[str]:
     boxes = picture.style == "boxes"
-    opacity = "1" if boxes else "0.75"
-    lines = [f'<g fill="none" stroke="{LINE}" stroke-width="{1.2 if boxes else 0.9}" stroke-opacity="{opacity}">']
+    width = 1.2 if boxes else 0.9
+    shade = f"{opacity(picture, width):.2g}"
+    lines = [f'<g fill="none" stroke="{LINE}" stroke-width="{width}" stroke-opacity="{shade}">']
     lines.extend(f'<path class="edge" d="{_path(route)}"/>' for route in picture.routes)
     lines.append("</g>")
     if boxes and picture.routes:

@@ -134,6 +134,16 @@ def test_larger_graphs_have_none() -> None:
     assert not ax.texts
 
 
+def test_lines_that_would_cover_the_picture_are_faint() -> None:
+    fan = lz.Variable((30,))
+    _, ax = plot_graph(lz.stack([fan * float(number) for number in range(1900)]))
+    assert part(ax, "edges").get_alpha() < 0.3
+    _, ax = plot_graph(orthogonal(12))
+    assert part(ax, "edges").get_alpha() == 0.7
+    _, ax = plot_graph(pipeline())
+    assert part(ax, "edges").get_alpha() == 1.0
+
+
 def test_boxes_hold_their_text() -> None:
     fig, ax = plot_graph(orthogonal(4))
     fig.draw_without_rendering()
