@@ -8,6 +8,7 @@ registers, and are refused as long as none is registered.
 from __future__ import annotations
 
 import contextlib
+import enum
 import sys
 import threading
 import types
@@ -92,7 +93,7 @@ def class_of_instance(kind: type) -> Any:
         return qualified_name(kind)
     found = _classes.get(kind)
     if found is None:
-        by_name = is_installed(kind.__module__) or _is_nothing_but_fields(kind)
+        by_name = is_installed(kind.__module__) or _is_nothing_but_fields(kind) or _is_nothing_but_members(kind)
         found = _classes.setdefault(kind, qualified_name(kind) if by_name else _UsersClass(kind))
     return found
 
@@ -104,6 +105,20 @@ def _is_nothing_but_fields(kind: type) -> bool:
         return False
     added = [vars(base).keys() - _OF_NAMED_TUPLES for base in kind.__mro__[: kind.__mro__.index(tuple)]]
     return not set().union(*added).difference(fields)
+
+
+def _is_nothing_but_members(kind: type) -> bool:
+    """Tell whether a class is an enum without methods."""
+    if not issubclass(kind, enum.Enum):
+        return False
+    own = [value for base in kind.__mro__ if not is_installed(base.__module__) for value in vars(base).values()]
+    return not any(_holds_code(value) for value in own)
+
+
+def _holds_code(value: Any) -> bool:
+    """Tell whether a user wrote a function that stands in a class, as it is or in a descriptor."""
+    around = (getattr(value, name, None) for name in ("__func__", "fget", "func", "dispatcher"))
+    return any(isinstance(held, types.FunctionType) and not is_installed(held.__module__) for held in (value, *around))
 
 
 @contextlib.contextmanager

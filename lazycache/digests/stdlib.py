@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from lazycache.digests.code import class_of_instance
-from lazycache.digests.names import qualified_name
 from lazycache.digests.objects import Attributes, attributes_of, expand_object
 from lazycache.digests.registry import (
     Encode,
@@ -160,7 +159,7 @@ def _expand_enum(value: enum.Enum) -> Parts:
     # The value counts too: the name alone would not notice an edited enum. Composite flags have no name
     # that is the same in every Python version.
     name = None if isinstance(value, enum.Flag) else value._name_
-    return b"u", (qualified_name(type(value)), name, value._value_), no_label, True
+    return b"u", (class_of_instance(type(value)), name, value._value_), no_label, True
 
 
 def _expand_tuple_subclass(value: Any) -> Parts:

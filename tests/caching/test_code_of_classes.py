@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 MODULE = """
+import enum
 from dataclasses import dataclass
 from typing import NamedTuple
 import numpy as np
@@ -32,6 +33,9 @@ class Pair(NamedTuple):
     scale: int
     other: int = 0
     def apply(self, x): return {factor} * self.scale * x
+class Unit(enum.Enum):
+    ONE = 1
+    def apply(self, x): return {factor} * self.value * x
 class Registered:
     instances = []
     def __init__(self, scale):
@@ -50,6 +54,7 @@ def make(name): return MADE[name]()
 MADE = {{
     "model": lambda: Model(1), "config": lambda: Config(1), "table": lambda: Table(scale=1),
     "vector": lambda: np.ones(1).view(Vector), "registered": lambda: Registered(1), "pair": lambda: Pair(1),
+    "unit": lambda: Unit.ONE,
 }}
 """
 
@@ -63,7 +68,7 @@ print(*values, cache.stats()["runs"])
 """
 
 
-@pytest.mark.parametrize("name", ["model", "config", "table", "vector", "registered", "pair"])
+@pytest.mark.parametrize("name", ["model", "config", "table", "vector", "registered", "pair", "unit"])
 def test_an_edited_class_is_a_miss_and_the_old_one_hits_again(tmp_path: Path, name: str) -> None:
     def run(factor: int) -> list[int]:
         (tmp_path / "work.py").write_text(MODULE.format(factor=factor))
