@@ -30,6 +30,25 @@ def _joining(name: str) -> Callable[..., Any]:
     return join
 
 
+def _diff(xp: Any, x: Any, n: int = 1, axis: int = -1, **edges: Any) -> Any:
+    if xp.__name__.endswith("torch"):
+        shape = list(x.shape)
+        shape[axis] = 1
+        for name, edge in edges.items():
+            if not getattr(edge, "ndim", 0):
+                edges[name] = xp.zeros(tuple(shape), dtype=x.dtype) + edge
+    return own(xp, "diff", "diff")(x, n=n, axis=axis, **edges)
+
+
+def isclose(xp: Any, left: Any, right: Any, **options: Any) -> Any:
+    """Say where two arrays, or an array and a number, are equal within a tolerance."""
+    if xp.__name__.endswith("torch"):
+        # It compares tensors, and those of one dtype only; a number does not widen the other.
+        first, second = (xp.asarray(x, dtype=xp.float64 if isinstance(x, float) else None) for x in (left, right))
+        left, right = first + xp.zeros_like(second), second + xp.zeros_like(first)
+    return own(xp, "isclose", "isclose")(left, right, **options)
+
+
 def _gradient(xp: Any, x: Any, *steps: Any, axis: Any = None, edge_order: int = 1) -> Any:
     options: dict[str, Any] = {} if edge_order == 1 else {"edge_order": edge_order}
     function = own(xp, "gradient", "gradient")
@@ -116,7 +135,9 @@ ADAPTED: dict[str, Callable[..., Any]] = {
     "cumprod": _along("cumprod", None),
     "cumsum": _along("cumsum", None),
     "delete": _delete,
+    "diff": _diff,
     "gradient": _gradient,
+    "isclose": isclose,
     "linalg.qr": _qr,
     "linspace": _linspace,
     "nanstd": _spread("nanstd"),

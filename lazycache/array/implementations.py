@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lazycache.array.adapted import ADAPTED, own
+from lazycache.array.adapted import ADAPTED, isclose, own
 from lazycache.array.backends import as_numpy
 
 
@@ -236,7 +236,7 @@ def _ptp(xp: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def _allclose(xp: Any, left: Any, right: Any, **options: Any) -> Any:
-    return xp.all(own(xp, "isclose", "allclose")(left, right, **options))
+    return xp.all(isclose(xp, left, right, **options))
 
 
 def _array_equal(xp: Any, left: Any, right: Any, equal_nan: bool = False) -> Any:
