@@ -183,6 +183,9 @@ class _Analysis:
             _assigning_scope(scope).bound.add(node.target.id)
             self._push([node.value], scope)
             return
+        elif isinstance(node, ast.Assign) and (module := _imported_by_text(node.value)) is not None:
+            named = [target.id for target in node.targets if isinstance(target, ast.Name)]
+            scope.imports.extend((name, module, 0, ()) for name in named)
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             scope.loads.add((node.target.id,))
         elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
@@ -217,6 +220,9 @@ class _Analysis:
         while place is not None and not isinstance(place, ast.Name):
             found = (place.attr, place.value) if isinstance(place, ast.Attribute) else member_by_text(place)
             if found is None:
+                module = _imported_by_text(place)
+                if module is not None:
+                    scope.imports.append(("", module, 0, tuple(reversed(names))))
                 return
             names.append(found[0])
             place = found[1]
@@ -287,6 +293,16 @@ def member_by_text(node: ast.AST) -> tuple[str, ast.AST | None] | None:
     if _is_call(node.value, "globals", 0, 0):
         return name, None
     return (name, node.value.args[0]) if _is_call(node.value, "vars", 1, 1) else None
+
+
+def _imported_by_text(node: ast.AST) -> str | None:
+    """Return the module in ``importlib.import_module("module")`` or ``__import__("module")``."""
+    if not isinstance(node, ast.Call) or len(node.args) != 1 or (name := _text(node.args[0])) is None:
+        return None
+    chain = chain_of(node.func) or ()
+    if chain == ("__import__",):
+        return name.partition(".")[0]
+    return name if chain and chain[-1] == "import_module" else None
 
 
 def _is_call(node: ast.AST, name: str, least: int, most: int) -> TypeGuard[ast.Call]:

@@ -267,6 +267,30 @@ def test_what_code_without_a_text_imports_counts(body: str, monkeypatch: pytest.
     assert digest("def f(x): return x + 1\ndef unused(): return 3") == first
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return importlib.import_module('lib_of_texts').f(1)",
+        "lib = importlib.import_module('lib_of_texts'); return lib.f(1)",
+        "return __import__('lib_of_texts').f(1)",
+    ],
+)
+def test_a_module_that_is_imported_by_its_name_as_text_counts(
+    body: str, load: Load, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = types.ModuleType("lib_of_texts")
+    monkeypatch.setitem(sys.modules, "lib_of_texts", library)
+    run = load(f"import importlib\ndef run(): {body}\n").run
+
+    def digest(text: str) -> bytes:
+        exec(text, vars(library))
+        return _digest(run)
+
+    first = digest("def f(x): return x + 1")
+    assert digest("def f(x): return x + 2") != first
+    assert digest("def f(x): return x + 1\ndef unused(): return 3") == first
+
+
 @pytest.mark.parametrize("parameters", ["self", "*all"])
 def test_methods_of_code_without_a_text_take_their_class(parameters: str) -> None:
     def digest(step: int) -> bytes:
