@@ -107,13 +107,16 @@ def _is_real(x: Any) -> bool:
     return not _is_complex(x)
 
 
+_TAKES_VECTORS_OF_TWO = np.lib.NumpyVersion(np.__version__) < "2.5.0"
+
+
 def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
     import lazycache.array as namespace
 
     if axis is not None:
         axisa = axisb = axisc = axis
     left, right = namespace.moveaxis(a, axisa, -1), namespace.moveaxis(b, axisb, -1)
-    if 2 in (left.shape[-1], right.shape[-1]):
+    if _TAKES_VECTORS_OF_TWO and 2 in (left.shape[-1], right.shape[-1]):
         return _cross_in_a_plane(left, right, axisc)
     return namespace.moveaxis(namespace.linalg.cross(left, right), -1, axisc)
 

@@ -72,6 +72,8 @@ OF_ELEMENTS: dict[str, Callable[..., Any]] = {
 }
 
 
+# Of numpy, from 2.5 on.
+@pytest.mark.filterwarnings("ignore:The 'generic' unit:DeprecationWarning")
 @pytest.mark.parametrize("elements", ELEMENTS)
 @pytest.mark.parametrize("name", OF_ELEMENTS)
 def test_elements_that_are_no_numbers(name: str, elements: str) -> None:

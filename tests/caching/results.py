@@ -97,7 +97,7 @@ def _arrays() -> dict[str, Any]:
         "void": np.zeros(4, "V3"),
         "dates": np.array(["2020-01-01", "NaT"], "M8[D]"),
         "durations": np.array([1, "NaT"], "m8[25us]"),
-        "generic dates": np.array(["NaT"], "M8"),
+        "generic dates": np.array([-(2**63)]).view("M8"),
         "structured": structured[:5],
         "large structured": structured,
         "dates in records": np.zeros(5, [("date", "M8[D]"), ("num", "i8")]),

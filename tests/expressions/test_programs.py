@@ -3,6 +3,7 @@
 import pickle
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -44,6 +45,8 @@ def leaves() -> list[Any]:
     return [computed(Number(2)), computed(Number(3)), computed(Number(5))]
 
 
+# Of Python, from 3.12 on.
+@pytest.mark.filterwarnings("ignore:Bitwise inversion:DeprecationWarning")
 @given(steps(SAFE + list(UNARY_OPERATORS)))
 @settings(max_examples=150, deadline=None)
 def test_values_are_those_of_plain_python(plan: list[tuple[Any, int, int]]) -> None:
