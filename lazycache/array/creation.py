@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -135,21 +136,14 @@ def _check_filling(value: Operand, shape: Shape, dtype: DType) -> None:
         np.copyto(np.empty((), dtype), value.arg, casting="unsafe")
 
 
-def _like(name: str, x: Any, dtype: Any, device: Any, order: str | None, args: tuple[Any, ...] = ()) -> LazyArray:
-    backends.check_device(device)
+def _like(name: str, x: Any, dtype: Any, order: str, args: tuple[Any, ...] = ()) -> LazyArray:
     found = operand(x)
     known, options = _given(dtype, found.dtype)
-    options = {**options, **_laid_out_like(order, found.backend)}
+    if order not in ("K", "A"):
+        _laid_out(order, found.backend or "")
+    if order != "K" and found.backend == "numpy":
+        options = {**options, "order": order}
     return make(array_function(name), (found.arg, *args), options or NO_KWARGS, found.shape, known, found.backend)
-
-
-def _laid_out_like(order: str | None, backend: str | None) -> dict[str, str]:
-    """Return the order in memory as an argument, unless it is that of the other array."""
-    name = "K" if order is None else str(order).upper()
-    if name in ("K", "A"):
-        return {"order": name} if name == "A" and backend == "numpy" else {}
-    found = _laid_out(name, backend or "")
-    return {"order": name} if backend == "numpy" else found
 
 
 def _dtype_like(x: Any, dtype: Any) -> Any:
@@ -160,27 +154,34 @@ def _dtype_like(x: Any, dtype: Any) -> Any:
     return known
 
 
-def _order_anew(order: str | None) -> str:
-    """Return the order in memory of an array that has another shape than the one it is like."""
-    return "F" if order is not None and str(order).upper() == "F" else "C"
+def _order_like(order: str | None, shape: Any) -> str:
+    """Return the order in memory of an array like another; in a shape of its own there is none to keep."""
+    name = "K" if order is None else str(order).upper()
+    return "C" if shape is not None and name in ("K", "A") else name
+
+
+def _filled_like(
+    fill: Callable[..., LazyArray], x: Any, dtype: Any, order: str | None, device: Any, shape: Any
+) -> LazyArray:
+    backends.check_device(device)
+    name = _order_like(order, shape)
+    if shape is None:
+        return _like(f"{fill.__name__}_like", x, dtype, name)
+    return fill(shape, _dtype_like(x, dtype), name, like=x)
 
 
 def zeros_like(
     x: Any, /, dtype: Any = None, order: str | None = "K", *, device: Any = None, shape: Any = None
 ) -> LazyArray:
     """Return zeros in the shape, if no other is given, and dtype of another array."""
-    if shape is None:
-        return _like("zeros_like", x, dtype, device, order)
-    return zeros(shape, _dtype_like(x, dtype), _order_anew(order), device=device, like=x)
+    return _filled_like(zeros, x, dtype, order, device, shape)
 
 
 def ones_like(
     x: Any, /, dtype: Any = None, order: str | None = "K", *, device: Any = None, shape: Any = None
 ) -> LazyArray:
     """Return ones in the shape, if no other is given, and dtype of another array."""
-    if shape is None:
-        return _like("ones_like", x, dtype, device, order)
-    return ones(shape, _dtype_like(x, dtype), _order_anew(order), device=device, like=x)
+    return _filled_like(ones, x, dtype, order, device, shape)
 
 
 def empty_like(
@@ -194,11 +195,13 @@ def full_like(
     x: Any, /, fill_value: Any, dtype: Any = None, order: str | None = "K", *, device: Any = None, shape: Any = None
 ) -> LazyArray:
     """Return one value in the shape, if no other is given, and dtype of another array."""
+    backends.check_device(device)
+    name = _order_like(order, shape)
     if shape is not None:
-        return full(shape, fill_value, _dtype_like(x, dtype), _order_anew(order), device=device, like=x)
+        return full(shape, fill_value, _dtype_like(x, dtype), name, like=x)
     found, value = operand(x), operand(fill_value)
     _check_filling(value, found.shape, _given(dtype, found.dtype)[0])
-    return _like("full_like", x, dtype, device, order, (value.arg,))
+    return _like("full_like", x, dtype, name, (value.arg,))
 
 
 def eye(

@@ -244,5 +244,8 @@ def test_arrays_in_the_likeness_of_others_have_the_order_that_was_asked_for(name
         ):
             found = compute(made).flags
             assert (found.c_contiguous, found.f_contiguous) == (expected.c_contiguous, expected.f_contiguous)
-    with pytest.raises(ValueError, match="order must be"):
-        getattr(lz, name)(lz.array(data), *rest, order="X")
+    for shape in (None, (3,)):
+        with pytest.raises(ValueError, match="order must be"):
+            getattr(lz, name)(lz.array(data), *rest, order="X", shape=shape)
+        with pytest.raises(ValueError, match="unsupported device"):
+            getattr(lz, name)(lz.array(data), *rest, device="gpu", shape=shape)
